@@ -278,6 +278,25 @@ TEST(Order, LinesAreNoSteps) {
   EXPECT_EQ(first.verdict(), v1::VERDICT_NOT_PERFORMED);
 }
 
+TEST(LossTerms, SumsOfOtherTermsAreNotCompared) {
+  const auto summed = [](const std::string& name, const std::vector<std::string>& terms) {
+    RunFixture run = Training(name, name == "g" ? Course : Near);
+    for (const std::string& term : terms) {
+      run.Note("loss_term");
+      run.log().mutable_notes(run.log().notes_size() - 1)->set_message(term);
+    }
+    return run;
+  };
+  const RunFixture all = summed("g", {"box_loss", "cls_loss", "dfl_loss"});
+  EXPECT_EQ(RunOne(kCurve, {all}, {summed("n", {"box_loss", "cls_loss", "dfl_loss"})}).verdict(), v1::VERDICT_PASS);
+  const v1::CheckResult fewer = RunOne(kCurve, {all}, {summed("n", {"box_loss", "cls_loss"})});
+  EXPECT_EQ(fewer.verdict(), v1::VERDICT_NOT_PERFORMED);
+  EXPECT_THAT(Kinds(fewer), IsEmpty());
+  EXPECT_THAT(Missing(fewer), HasSubstr("box_loss + cls_loss + dfl_loss"));
+  // A whole that is printed stands against a sum.
+  EXPECT_EQ(RunOne(kCurve, {all}, {Training("n", Near)}).verdict(), v1::VERDICT_PASS);
+}
+
 RunFixture Rates(const std::string& name, const std::function<double(std::int64_t)>& rate) {
   RunFixture run(name);
   for (std::int64_t step = 1; step <= 300; ++step) run.Record(step).set_lr(rate(step));

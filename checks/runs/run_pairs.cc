@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "checks/runs/step_axis.h"
 #include "checks/series/rank_curves.h"
 #include "checks/series/repeats.h"
@@ -100,6 +103,28 @@ bool SameOrderSteps(const CheckContext& context, v1::CheckResult& result, const 
   for (const RunSeries* run : {&a, &b}) {
     if (StepsByOrder(*run)) AddMissing(context, result, "steps_not_known", run->name, {{"run", run->name}});
   }
+  return false;
+}
+
+// Where both sides print terms of their loss in its place, sums of other terms are other quantities.
+bool SameTerms(const CheckContext& context, v1::CheckResult& result, const RunSeries& a, const RunSeries& b) {
+  const auto terms_of = [](const RunSeries& run) {
+    std::set<std::string> terms;
+    for (const LogSource& source : run.logs) {
+      for (const v1::Note& note : source.log().notes()) {
+        if (note.kind() == "loss_term") terms.insert(note.message());
+      }
+    }
+    return terms;
+  };
+  const std::set<std::string> of_a = terms_of(a);
+  const std::set<std::string> of_b = terms_of(b);
+  if (of_a.empty() || of_b.empty() || of_a == of_b) return true;
+  AddMissing(context, result, "loss_terms_differ", b.name,
+             {{"baseline", a.name},
+              {"migrated", b.name},
+              {"baseline_terms", absl::StrJoin(of_a, " + ")},
+              {"migrated_terms", absl::StrJoin(of_b, " + ")}});
   return false;
 }
 
@@ -203,6 +228,7 @@ std::vector<CurvePair> PairCurves(const CheckContext& context, v1::CheckResult& 
   const bool a_usable = Usable(context, result, baseline, metric, span, a);
   const bool b_usable = Usable(context, result, migrated, metric, span, b);
   if (!SameOrderSteps(context, result, baseline, migrated)) return {};
+  if (metric == Metric::kLoss && !SameTerms(context, result, baseline, migrated)) return {};
   std::vector<CurvePair> pairs;
   if (!a_usable || !b_usable) return pairs;
   const auto add = [&](Curve left, Curve right) {

@@ -40,11 +40,11 @@ class FairseqDialect : public LineDialect {
     fields.Finish(out);
     if (valid && record.values.has_loss()) {
       record.values.set_eval_loss(record.values.loss());
-      record.values.clear_loss();
+      record.values.drop_loss();
     } else if (absl::StrContains(line.text, "| train |") && record.values.has_loss()) {
       // The epoch's mean, which the lines within the epoch have told already.
       record.values.mutable_metrics().Set("epoch_mean_loss", record.values.loss());
-      record.values.clear_loss();
+      record.values.drop_loss();
     }
     if (!record.values.has_loss()) record.values.clear_loss_resolution();
     out.set_interval_means();

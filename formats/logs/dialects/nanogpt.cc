@@ -51,8 +51,7 @@ class NanoGptDialect : public LineDialect {
     fields.Finish(out);
     if (shape == Shape::kEvaluation) {
       // An estimate over many batches: not the loss of the step.
-      record.values.clear_loss();
-      record.values.clear_loss_resolution();
+      record.values.drop_loss();
     }
     if (total > 0) out.TotalSteps(total);
     if (record.values.has_loss() || fields.has_values() || !record.values.metrics().empty()) out.Add(std::move(record));

@@ -35,8 +35,7 @@ class TorchTitanDialect : public LineDialect {
     fields.Finish(out);
     LogRecord& record = fields.record();
     if (record.values.has_loss()) record.values.set_eval_loss(record.values.loss());
-    record.values.clear_loss();
-    record.values.clear_loss_resolution();
+    record.values.drop_loss();
     if (record.has_step) out.Add(std::move(record));
     return true;
   }

@@ -149,7 +149,7 @@ std::optional<std::string> CutLoss::PutBack(absl::string_view text) {
 }
 
 bool CutLoss::TakeOut(StepValues& values) {
-  if (!values.has_loss() || values.loss() != kPutBackValue) return false;
+  if (!values.has_loss() || values.loss() < kPutBackValue) return false;  // above: a sum of several that are gone
   values.clear_loss();
   values.clear_loss_resolution();
   values.mutable_metrics().RemoveValue(kPutBackValue);

@@ -155,10 +155,18 @@ void FieldCollector::SetStep(const LogKey& key, const LogNumber& number) {
 
 void FieldCollector::MarkEvaluation() {
   StepValues& values = record_.values;
-  if (!values.has_eval_loss() && values.has_loss()) values.set_eval_loss(values.loss());
-  values.clear_loss();
-  values.clear_loss_resolution();
-  values.clear_loss_absent();
+  if (values.loss_of_parts() && terms_ > 0) {  // of an evaluation's parts none is the whole
+    Metrics own;
+    for (const auto& [name, value] : values.metrics().entries()) {
+      const LogKey& key = LookUpLogKey(*name);
+      const bool part = key.summed || key.field == LogField::kOtherLoss;
+      part ? own.Set(absl::StrCat("val/", *name), value) : own.Set(name, value);
+    }
+    values.mutable_metrics() = std::move(own);
+  } else if (!values.has_eval_loss() && values.has_loss()) {
+    values.set_eval_loss(values.loss());
+  }
+  values.drop_loss();
   values.clear_accuracy_of_training();
 }
 
@@ -176,13 +184,13 @@ void FieldCollector::SetLoss(const LogNumber& number) {
 }
 
 void FieldCollector::Finish(RunLogBuilder& out) {
+  record_.values.set_loss_of_parts(loss_ == LogField::kOther && (other_losses_ > 0 || terms_ > 0));
   if (loss_ != LogField::kOther) {
     SetLoss(loss_number_);
   } else if (other_losses_ == 1) {
     SetLoss(other_loss_number_);
   } else if (terms_ > 1) {
     SetLoss(term_sum_);
-    out.set_loss_is_sum(record_.values.line());
   }
   const StepValues& values = record_.values;
   record_.values.set_accuracy_of_training(values.has_accuracy() && !evaluation_accuracy_ && has_loss_key() &&

@@ -31,8 +31,8 @@ void RunLogBuilder::NoteKind(const LogRecord& record, const Key& key) {
 }
 
 // Marks the record, and those before it of which it tells, where their loss is missing.
-void RunLogBuilder::LookForLoss(const Key& key, StepValues& record) {
-  const MissingLoss::Change change = missing_loss_.Look(key, entries_.size(), record);
+void RunLogBuilder::LookForLoss(const Key& key, std::size_t at, StepValues& record) {
+  const MissingLoss::Change change = missing_loss_.Look(key, at, record);
   if (!change.any()) return;
   for (const bool lost : {true, false}) {
     for (const MissingLoss::Place& place : lost ? change.lost : change.found) {
@@ -42,6 +42,21 @@ void RunLogBuilder::LookForLoss(const Key& key, StepValues& record) {
       entries_[place.at].taken = false;
     }
   }
+}
+
+void RunLogBuilder::SettleLoss(StepValues& record) {
+  if (loss_parts_.Take(record) && !entries_.empty()) {
+    missing_loss_ = {};  // it learnt from losses that are none
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      LogRecord& entry = entries_[i];
+      if (entry.beside || entry.second_result || entry.values.step_unknown()) continue;
+      const bool had = entry.values.has_loss();
+      loss_parts_.Settle(entry.values);
+      entry.taken = entry.taken && had == entry.values.has_loss();
+      LookForLoss(WriterOf(entry.values), i, entry.values);
+    }
+  }
+  loss_parts_.Settle(record);
 }
 
 bool RunLogBuilder::AddBeforeFirst(LogRecord record) {
@@ -67,7 +82,8 @@ void RunLogBuilder::Add(LogRecord record) {
     record.values.clear_skipped();
   }
   const Key key = WriterOf(record.values);
-  LookForLoss(key, record.values);
+  SettleLoss(record.values);
+  LookForLoss(key, entries_.size(), record.values);
   auto last = last_added_ != last_of_.end() && last_added_->first == key ? last_added_ : last_of_.find(key);
   if (last != last_of_.end()) {
     LogRecord& before = entries_[last->second];
@@ -86,6 +102,7 @@ void RunLogBuilder::Add(LogRecord record) {
         return;
       }
     } else if (same_step && !marker_between && FoldRecord(record.values, before.values)) {
+      loss_parts_.Settle(before.values);
       before.skipped_is_total = before.skipped_is_total || record.skipped_is_total;
       has_skipped_ = has_skipped_ || before.values.has_skipped();
       has_skipped_totals_ = has_skipped_totals_ || before.skipped_is_total;
@@ -152,12 +169,6 @@ void RunLogBuilder::AddSettings(v1::SettingsDocument document) {
 void RunLogBuilder::set_steps_by_order(std::int64_t line) {
   if (note_counts_["steps_by_order"] == 0) {
     AddNote("steps_by_order", line, "the log prints no step: records are numbered in the order in which they stand");
-  }
-}
-
-void RunLogBuilder::set_loss_is_sum(std::int64_t line) {
-  if (note_counts_["loss_is_sum"] == 0) {
-    AddNote("loss_is_sum", line, "the log prints terms of the loss and not the whole: their sum counts as the loss");
   }
 }
 
@@ -293,6 +304,30 @@ void RunLogBuilder::MergeSegments() {
   for (v1::Segment& segment : merger.Merge()) *log_.add_segments() = std::move(segment);
 }
 
+// What the loss was made of, once; a note a term, for runs whose sums are of other terms are not compared.
+void RunLogBuilder::NoteLossParts(v1::RunLog& log) const {
+  if (!loss_parts_.sums()) return;
+  std::int64_t first = 0;
+  std::int64_t lacking = 0;
+  std::int64_t line = 0;
+  for (const LogRecord& entry : entries_) {
+    if (!entry.values.loss_of_parts()) continue;
+    if (first == 0) first = entry.values.line();
+    if (loss_parts_.LacksTerm(entry.values) && lacking++ == 0) line = entry.values.line();
+  }
+  const auto note = [&](absl::string_view kind, std::int64_t at, std::string message) {
+    v1::Note& one = *log.add_notes();
+    one.set_kind(std::string(kind));
+    one.set_line(at);
+    one.set_message(std::move(message));
+  };
+  note("loss_is_sum", first, "the log prints terms of the loss and not the whole: their sum counts as the loss");
+  for (const std::string& term : loss_parts_.terms()) note("loss_term", first, term);
+  if (lacking == 0) return;
+  note("loss_term_missing", line,
+       absl::StrCat(lacking, " steps print some of the terms and not all: they have no loss"));
+}
+
 v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   dropped_.assign(entries_.size(), false);
   DecideByEpoch();
@@ -305,6 +340,7 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   FoldFlaggedOverflows();
   DropImpossibleOverflows();
   CountersToDifferences();
+  NoteLossParts(log_);
   log_.set_format(std::string(format));
   log_.mutable_records()->Reserve(static_cast<int>(entries_.size()));
   std::int64_t last = -1;

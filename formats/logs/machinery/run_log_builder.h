@@ -17,6 +17,7 @@
 #include "formats/logs/machinery/live_steps.h"
 #include "formats/logs/machinery/log_numbers.h"
 #include "formats/logs/machinery/log_record.h"
+#include "formats/logs/machinery/loss_parts.h"
 #include "formats/logs/machinery/missing_loss.h"
 #include "formats/logs/machinery/record_list.h"
 #include "formats/logs/machinery/step_values.h"
@@ -72,8 +73,6 @@ class RunLogBuilder {
   void set_incomplete_tail() { log_.set_incomplete_tail(true); }
   // Steps are counted from the order of the lines: the format prints none.
   void set_steps_by_order(std::int64_t line);
-  // The format prints the terms of the loss alone.
-  void set_loss_is_sum(std::int64_t line);
 
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
@@ -116,7 +115,11 @@ class RunLogBuilder {
   };
   enum class SameOverflow { kNo, kYes, kPerhaps };
 
-  void LookForLoss(const Key& key, StepValues& record);
+  // `at`: where the record stands or will stand.
+  void LookForLoss(const Key& key, std::size_t at, StepValues& record);
+  // Gives the record the loss that its parts make; and those before it, where it tells of a part that they lack.
+  void SettleLoss(StepValues& record);
+  void NoteLossParts(v1::RunLog& log) const;
   // Takes the end mark back where the record tells that the run went on.
   void ReviseEnd(const LogRecord& record);
   bool FoldIntoLast(LogRecord& record);
@@ -161,6 +164,7 @@ class RunLogBuilder {
   bool has_by_epoch_ = false;  // some record goes by its epoch
   bool has_beside_ = false;
   std::vector<bool> dropped_;
+  LossParts loss_parts_;
   MissingLoss missing_loss_;
   OverflowTold told_;
   std::set<std::int64_t> told_iterations_;  // of this segment

@@ -36,9 +36,7 @@ void RunLogBuilder::AddWithoutStep(LogRecord record) {
   }
   if (!record.has_result) return;
   // A mean over the epoch is no loss of a step.
-  record.values.clear_loss();
-  record.values.clear_loss_resolution();
-  record.values.clear_loss_absent();
+  record.values.drop_loss();
   if (FoldIntoLast(record)) return;
   record.values.set_step_unknown(true);
   has_unknown_steps_ = true;
@@ -91,9 +89,7 @@ void RunLogBuilder::DecideByEpoch() {
     LogRecord& entry = entries_[i];
     if (!entry.by_epoch) continue;
     entry.has_step = false;
-    entry.values.clear_loss();
-    entry.values.clear_loss_resolution();
-    entry.values.clear_loss_absent();
+    entry.values.drop_loss();
     entry.values.set_step_unknown(true);
     dropped_[i] = !entry.has_result;
   }

@@ -28,6 +28,7 @@ void RunLogBuilder::ForgetTaken(const std::vector<std::size_t>& kept) {
 
 v1::RunLog RunLogBuilder::LiveAbout() const {
   v1::RunLog about = log_;
+  NoteLossParts(about);
   v1::RunEnd& end = *about.mutable_end();
   if (total_steps_ > 0) end.set_total_steps(total_steps_);
   std::int64_t last = live_.last_step();

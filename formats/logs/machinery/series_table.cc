@@ -116,8 +116,6 @@ void SeriesTable::AddRow(std::int64_t step, const std::vector<std::size_t>& pres
   FieldCollector fields;
   StepValues& values = fields.record().values;
   values.mutable_metrics().Reserve(present.size());
-  double sum = 0;  // of the terms of a loss that no series names
-  int terms = 0;
   for (const std::size_t id : present) {
     const Series& series = series_[id];
     const double value = series.points[series.next - 1].value;
@@ -128,15 +126,8 @@ void SeriesTable::AddRow(std::int64_t step, const std::vector<std::size_t>& pres
                field != LogField::kStep) {
       fields.Add(series.key, NumberOf(value));
     }
-    if (series.key.summed && loss < 0 && !evaluation) {
-      sum += value;
-      ++terms;
-    }
+    if (series.key.summed && loss < 0 && !evaluation) values.set_loss_of_parts(true);
     values.mutable_metrics().Set(series.name, value);
-  }
-  if (terms > 1) {
-    values.set_loss(sum);
-    out.set_loss_is_sum(0);
   }
   LogRecord record = std::move(fields.record());
   // Beside a training loss an accuracy is that of training batches, unless it is named after an evaluation.

@@ -102,6 +102,7 @@ bool FoldRecord(const StepValues& from, StepValues& into) {
   }
   if (from.has_loss_resolution()) into.set_loss_resolution(from.loss_resolution());
   into.set_loss_absent((into.loss_absent() || from.loss_absent()) && !into.has_loss());
+  into.set_loss_of_parts(into.loss_of_parts() || (from.loss_of_parts() && !into.has_loss()));
   into.set_overflow_applied(into.overflow_applied() || from.overflow_applied());
   return true;
 }

@@ -99,6 +99,19 @@ class StepValues {
   void clear_loss_absent() {
     loss_absent_ = false;
   }
+  // The loss is one of its parts or their sum: no line named the whole (loss_parts.h).
+  bool loss_of_parts() const {
+    return loss_of_parts_;
+  }
+  void set_loss_of_parts(bool on) {
+    loss_of_parts_ = on;
+  }
+  // The record tells no loss of a training step, whatever stood there.
+  void drop_loss() {
+    clear_loss();
+    clear_loss_resolution();
+    loss_absent_ = loss_of_parts_ = false;
+  }
   bool step_unknown() const {
     return step_unknown_;
   }
@@ -159,6 +172,7 @@ class StepValues {
 #undef F
   std::uint16_t present_ = 0;
   bool loss_absent_ = false;
+  bool loss_of_parts_ = false;
   bool step_unknown_ = false;
   bool overflow_applied_ = false;
   bool accuracy_of_training_ = false;
