@@ -142,9 +142,24 @@ const Sample kSamples[] = {
      "(8.5 iter/s, 2.5s/20 iters), loss = 3.5\nI0101 10:00:00.000000  42 sgd_solver.cpp:105] Iteration 0, lr = 0.25\n",
      "0:3.5/0.25@0.125"},
     {"yolo",
-     "      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n        1/2      2.61G      1.500     "
+     "      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n        1/2      2.61G      1.500 "
+     "    "
      " 1.250      0.750         81        640: 100%|####| 8/8 [00:02<00:00]\n",
      "8:3.5"},
+    {"tqdm",
+     "Map: 100%|####| 8/8 [00:00<00:00, 9.5it/s]\n  0%|    | 0/4 [00:00<?, ?it/s]\r 25%|#   | 1/4 [00:01<00:03, "
+     "1.1s/it, "
+     "loss=3.5, lr=0.25]\r 50%|##  | 2/4 [00:02<00:02, 1.1s/it, loss=3.25, lr=0.125]\n",
+     "1:3.5/0.25 2:3.25/0.125"},
+    {"tqdm",
+     "1|3|Loss: 3.5:  75%|###   | 3/4 [00:05<00:40,  1.15s/it]\r1|4|Loss: 3.25: 100%|####  | 4/4 [00:06<00:00, "
+     "1.15s/it]\n2|5|Loss: 3:  25%|#   | 1/4 [00:01<00:03,  1.15s/it]\n",
+     "3:3.5 4:3.25 5:3"},
+    {"dllogger",
+     "DLL 2020-01-01 00:00:01.5 - (0, 1) glob_iter/iters_per_epoch : 1/2\nDLL 2020-01-01 00:00:01.6 - (0, 1) "
+     "train_loss "
+     ": 3.5\nDLL 2020-01-01 00:00:02.5 - (0, 2) train_loss : 3.25\nDLL 2020-01-01 00:00:02.6 - (0,) val_loss : 3.0\n",
+     "1:3.5 2:3.25~3"},
     {"dllogger",
      "DLLL {\"type\": \"LOG\", \"step\": [0, 1], \"data\": {\"loss\": 3.5}}\nDLLL {\"type\": \"LOG\", \"step\": [0, "
      "2], \"data\": {\"loss\": 3.25}}\n",
@@ -479,7 +494,10 @@ TEST(ReadLog, ANumberThatIsNotFiniteStaysInALongLog) {
 TEST(ReadLog, ASpikeOfOneStepStaysInALongLog) {
   std::string text;
   for (int step = 1; step <= 1'200'000; ++step) {
-    absl::StrAppend(&text, "{\"step\": ", step, ", \"loss\": ", step == 100'005 ? "25.0" : step % 2 == 0 ? "2.5" : "2.25",
+    absl::StrAppend(&text, "{\"step\": ", step, ", \"loss\": ",
+                    step == 100'005 ? "25.0"
+                    : step % 2 == 0 ? "2.5"
+                                    : "2.25",
                     "}\n");
   }
   const auto log = Read(text);

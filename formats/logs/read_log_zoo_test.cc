@@ -92,6 +92,14 @@ TEST(LogZoo, BatchesThatNoLineNumbers) {
   EXPECT_EQ(Shown("Epoch 1 - loss: 2.5\nEpoch 2 - loss: 2.25\n"), "text 1:2.5 2:2.25");
 }
 
+TEST(LogZoo, DictsThatNameTheirStep) {
+  EXPECT_EQ(
+      Shown("{'loss': 2.5, 'grad_norm': 1.5, 'learning_rate': 0.25, 'epoch': 0.1, 'global_step/max_steps': '5/20'}\n"
+            "{'loss': '2.25', 'grad_norm': '1.5', 'learning_rate': '0.25', 'global_step/max_steps': '10/20'}\n"
+            "{'eval_loss': 2.0, 'eval_runtime': 1.0, 'epoch': 0.2, 'global_step/max_steps': '10/20'}\n"),
+      "hf-trainer-stdout 5:2.5/0.25^1.5 10:2.25/0.25^1.5~2");
+}
+
 TEST(LogZoo, AHistoryBehindTheLinesThatItRepeats) {
   EXPECT_EQ(Shown("{\"loss\": 2.5, \"learning_rate\": 0.25, \"epoch\": 0.1, \"global_step/max_steps\": \"1/2\"}\n"
                   "{\"loss\": 2.25, \"learning_rate\": 0.25, \"epoch\": 0.2, \"global_step/max_steps\": \"2/2\"}\n"

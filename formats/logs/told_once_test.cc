@@ -255,6 +255,34 @@ TEST(ToldOnce, ARunThatBeginsAnewIsNoValidation) {
   EXPECT_EQ(two.records(5).step(), 200);
 }
 
+// A bar whose values move before its count (`before`) or behind it.
+std::string TwiceDrawn(bool before, int steps) {
+  std::string text;
+  const auto draw = [&](int count, int of) {
+    absl::StrAppend(&text, "\rEpoch 1/1:  50%|##  | ", count, "/", steps,
+                    " [00:07<20:13,  7.93s/it, loss: ", 9 - 0.5 * of, ", grad_norm: ", of + 0.25, "]");
+  };
+  for (int step = 1; step <= steps; ++step) {
+    if (before || step > 1) draw(before ? step - 1 : step, before ? step : step - 1);
+    draw(step, step);
+  }
+  return text + "\n";
+}
+
+TEST(ToldOnce, BarsThatAreDrawnTwiceGiveEachStepItsOwnValues) {
+  for (const bool before : {true, false}) {
+    const v1::RunLog log = Read(TwiceDrawn(before, 8));
+    EXPECT_TRUE(HasNote(log, "bars_redrawn")) << before;
+    EXPECT_FALSE(HasNote(log, "interleaved_writers")) << before;
+    ASSERT_EQ(log.records_size(), 8) << before;
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(log.records(i).step(), i + 1);
+      EXPECT_EQ(log.records(i).loss(), 9 - 0.5 * (i + 1)) << before << i;
+      EXPECT_EQ(log.records(i).grad_norm(), i + 1.25) << before << i;
+    }
+  }
+}
+
 TEST(ToldOnce, AStepPrintedTwiceIsNoResume) {
   for (const char* form : {"global_step=# loss=", "step # loss ", "INFO:tensorflow:step = #, loss = "}) {
     std::string text;

@@ -1,6 +1,7 @@
 // NVIDIA DLLogger: `DLLL {JSON}` lines, and the text form of its standard output backend.
 //   DLLL {"timestamp": "...", "type": "LOG", "step": [0, 10], "data": {"loss": 1.2}}
 //   DLLL 2019-10-10 16:42:54.501155 - Epoch: 0 Iteration: 0  loss : 130.0 nat
+//   DLL 2020-05-28 03:32:54.425004 - (0, 129) train_loss : 0.28          (older; other places are the script's words)
 // The step is the last part of the place; lines of a validation iteration are evaluation. Source: NVIDIA/dllogger.
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -14,19 +15,28 @@
 namespace paritect {
 namespace {
 
+// What stands behind the mark; "" where there is none.
+absl::string_view Behind(absl::string_view line) {
+  for (const absl::string_view mark : {"DLLL ", "DLL "}) {
+    const std::size_t at = line.find(mark);
+    if (at == absl::string_view::npos) continue;
+    const absl::string_view rest = line.substr(at + mark.size());
+    const bool text = rest.size() > 10 && absl::ascii_isdigit(static_cast<unsigned char>(rest[0]));
+    const bool of_old = text && absl::StrContains(rest, " - (") && rest.find(')') != absl::string_view::npos;
+    if (mark == "DLLL " ? text || absl::StartsWith(rest, "{") : of_old) return rest;
+  }
+  return "";
+}
+
 bool IsDlloggerLine(absl::string_view line) {
-  const std::size_t at = line.find("DLLL ");
-  if (at == absl::string_view::npos) return false;
-  const absl::string_view rest = line.substr(at + 5);
-  return absl::StartsWith(rest, "{") || (rest.size() > 10 && absl::ascii_isdigit(static_cast<unsigned char>(rest[0])));
+  return !Behind(line).empty();
 }
 
 class DlloggerDialect : public LineDialect {
  public:
   bool Line(const LogLine& line, RunLogBuilder& out) override {
-    if (!IsDlloggerLine(line.text)) return false;
-    const absl::string_view rest = line.text.substr(line.text.find("DLLL ") + 5);
-    if (absl::StrContains(rest, "PARAMETER")) return false;  // settings
+    const absl::string_view rest = Behind(line.text);
+    if (rest.empty() || absl::StrContains(rest, "PARAMETER")) return false;  // settings
     FieldCollector fields;
     fields.SetLine(line.number);
     is_result_ = false;
@@ -96,6 +106,13 @@ class DlloggerDialect : public LineDialect {
   bool Text(absl::string_view text, FieldCollector& fields) {
     const bool validation = absl::StrContains(text, "Validation Iteration");
     std::string place;
+    // "- (0, 129) train_loss : 0.28"
+    const std::size_t tuple = text.find(" - (");
+    const std::size_t close = tuple == absl::string_view::npos ? tuple : text.find(')', tuple);
+    if (close != absl::string_view::npos) {
+      Place(text.substr(tuple + 3, close - tuple - 2), fields);
+      text.remove_prefix(close + 1);
+    }
     ForEachKeyValue(text, [&](absl::string_view, absl::string_view word, absl::string_view value) {
       const LogNumber number = ReadLogNumber(value);
       if (word == "Epoch" || (word == "Iteration" && !absl::StrContains(place, ","))) {
@@ -123,6 +140,6 @@ bool Sniff(const LogHead& head) {
 
 extern const LogFormat kDlloggerLogFormat;
 const LogFormat kDlloggerLogFormat = {"dllogger", &Sniff, &CreateTextLogParser<DlloggerDialect>,
-                                      &MakeLineDialect<DlloggerDialect>, "LLL"};
+                                      &MakeLineDialect<DlloggerDialect>, "DLL"};
 
 }  // namespace paritect

@@ -1,5 +1,6 @@
 // Hugging Face Trainer: what `ProgressCallback` prints, a Python dict a logging step, without the step.
 //   {'loss': 2.4977, 'grad_norm': 11.009, 'learning_rate': 5.77e-07, 'epoch': 0.0}
+// ms-swift and what follows it name the step: 'global_step/max_steps': '5/3766'.
 // Values may be strings ('2.498'), and the dict is often glued to a progress bar. The step: the bar's where bars
 // stand between the dicts, else from the printed epoch and the banner, else the order of the dicts.
 // Source: huggingface/transformers src/transformers/trainer_callback.py.
@@ -14,9 +15,13 @@
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/json_fields.h"
 #include "formats/logs/machinery/line_form.h"
+#include "formats/logs/machinery/named_values.h"
 
 namespace paritect {
 namespace {
+
+constexpr absl::string_view kPlace = "global_step/max_steps";
+constexpr absl::string_view kPlaceKey = "'global_step/max_steps':";
 
 std::size_t FindDict(absl::string_view line) {
   std::size_t at = line.find("{'");
@@ -24,7 +29,7 @@ std::size_t FindDict(absl::string_view line) {
     const absl::string_view rest = line.substr(at);
     const bool trainer = absl::StartsWith(rest, "{'loss'") || absl::StartsWith(rest, "{'eval_") ||
                          absl::StartsWith(rest, "{'train_") ||
-                         (absl::StrContains(rest, "'epoch':") &&
+                         ((absl::StrContains(rest, "'epoch':") || absl::StrContains(rest, kPlaceKey)) &&
                           (absl::StrContains(rest, "loss'") || absl::StrContains(rest, "'grad_norm':")));
     if (trainer) return at;
     at = line.find("{'", at + 2);
@@ -38,7 +43,7 @@ bool IsTrainerLine(absl::string_view line) {
   bool epoch = false;
   bool telling = false;
   const std::size_t length = ForEachJsonField(line.substr(at), [&](absl::string_view path, absl::string_view) {
-    epoch = epoch || path == "epoch";
+    epoch = epoch || path == "epoch" || path == kPlace;
     telling = telling || path == "loss" || path == "learning_rate" || path == "train_runtime" || path == "eval_runtime";
   });
   return length > 0 && epoch && telling;
@@ -59,18 +64,11 @@ class HfStdoutDialect : public LineDialect {
   bool Collect(absl::string_view text, LineFields& fields) override {
     if (!absl::StartsWith(text, "{'loss'")) return false;
     bool end = false;
-    const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
-      end = end || path == "train_runtime";
-      if (!IsTiming(path)) fields.Add(LookUpLogKey(path), ReadLogNumber(value));
-    });
-    return length == text.size() && !end;
+    return CollectDict(text, fields, end) == text.size() && !end;
   }
 
   bool Emit(const LogLine& line, const LineFields& found, RunLogBuilder& out) override {
-    FieldCollector fields;
-    fields.SetLine(line.number);
-    for (const FieldValue& field : found.values) fields.Add(field.key, field.number);
-    return TakeDict(line, fields, out);
+    return TakeDict(line, found, out);
   }
 
   bool Line(const LogLine& line, RunLogBuilder& out) override {
@@ -107,14 +105,9 @@ class HfStdoutDialect : public LineDialect {
   }
 
   bool Dict(const LogLine& line, absl::string_view text, RunLogBuilder& out) {
-    FieldCollector fields;
-    fields.SetLine(line.number);
+    LineFields found;
     bool end = false;
-    const std::size_t length = ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
-      end = end || path == "train_runtime";
-      if (!IsTiming(path)) fields.Add(path, ReadLogNumber(value));
-    });
-    if (length == 0) {
+    if (CollectDict(text, found, end) == 0) {
       out.Unparsed(line.number, "a dict that is not whole");
       return true;
     }
@@ -122,10 +115,29 @@ class HfStdoutDialect : public LineDialect {
       out.End(v1::RunEnd::STATE_FINISHED, "train_runtime", line.number);
       return true;
     }
-    return TakeDict(line, fields, out);
+    return TakeDict(line, found, out);
   }
 
-  bool TakeDict(const LogLine& line, FieldCollector& fields, RunLogBuilder& out) {
+  // The bytes of the dict; 0: it is not whole.
+  static std::size_t CollectDict(absl::string_view text, LineFields& fields, bool& end) {
+    return ForEachJsonField(text, [&](absl::string_view path, absl::string_view value) {
+      end = end || path == "train_runtime";
+      const std::size_t slash = path == kPlace ? value.find('/') : absl::string_view::npos;
+      if (slash != absl::string_view::npos) {
+        fields.Add(LookUpLogKey("step"), ReadLogNumber(value));
+        fields.Add(kTotalSteps, ReadLogNumber(value.substr(slash + 1)));
+      } else if (!IsTiming(path)) {
+        fields.Add(LookUpLogKey(path), ReadLogNumber(value));
+      }
+    });
+  }
+
+  bool TakeDict(const LogLine& line, const LineFields& found, RunLogBuilder& out) {
+    FieldCollector fields;
+    fields.SetLine(line.number);
+    std::int64_t total = 0;
+    TakeFields(found, fields, total);
+    if (total > 0) out.TotalSteps(total);
     out.set_interval_means();
     fields.Finish(out);
     LogRecord& record = fields.record();

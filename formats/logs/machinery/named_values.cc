@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "formats/logs/machinery/json_fields.h"
 
 namespace paritect {
@@ -171,6 +172,15 @@ LogNumber ReadValue(LogField field, absl::string_view value) {
   return number;
 }
 
+// "lrate 1.00E-01 -> 3.16E-06": the schedule sets it.
+LogNumber ReadRate(absl::string_view value) {
+  const LogNumber number = ReadLogNumber(value);
+  if (number.kind != LogNumber::Kind::kValue || number.text.empty()) return number;
+  absl::string_view rest = absl::StripLeadingAsciiWhitespace(
+      value.substr(static_cast<std::size_t>(number.text.data() + number.text.size() - value.data())));
+  return absl::ConsumePrefix(&rest, "->") ? ReadLogNumber(rest) : number;
+}
+
 // "{'0_default': 3.6, '1_fp32': 0.0}" behind the name of a gradient norm: each group's norm by its path.
 void FindNorms(absl::string_view word, absl::string_view value, LineFields& fields) {
   constexpr int kGroupsMax = 64;
@@ -228,7 +238,9 @@ void FindPlainFields(absl::string_view text, LineFields& fields) {
     if (field == LogField::kOther || by_phrase.loss_of_something_else) return;
     if (field == LogField::kGradNorm && absl::StartsWith(value, "{")) return FindNorms(word, value, fields);
     if (field == LogField::kAccuracy && IsOtherThanLast(text, phrase)) return;
-    const LogNumber number = field == LogField::kAccuracy ? ReadLogShare(value) : ReadValue(field, value);
+    const LogNumber number = field == LogField::kAccuracy ? ReadLogShare(value)
+                             : field == LogField::kLr     ? ReadRate(value)
+                                                          : ReadValue(field, value);
     const bool place = field == LogField::kStep || field == LogField::kBatch || field == LogField::kEpoch;
     if (place && IsShare(value, number)) return FindBarStep(value, field, fields);
     fields.Add(phrase_counts && !step_like ? by_phrase : LookUpLogKey(word), number);

@@ -334,6 +334,7 @@ v1::RunLog RunLogBuilder::Build(absl::string_view format) {
   DecideWhetherStepsGoOn();
   DecideMaybeInEpoch();
   ResolveEpochSteps();
+  DropValuesOfOtherSteps();
   FoldBeside();
   ResolveRank0Overflows();
   MergeSegments();

@@ -126,6 +126,7 @@ class RunLogBuilder {
   void DecideByEpoch();
   void ForgetTaken(const std::vector<std::size_t>& kept);
   void Thin();
+  void DropValuesOfOtherSteps();
   void DecideWhetherStepsGoOn();
   void DecideMaybeInEpoch();
   void ResolveEpochSteps();
