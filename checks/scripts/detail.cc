@@ -1,5 +1,6 @@
 #include "checks/scripts/detail.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/numbers.h"
 
@@ -43,7 +44,7 @@ std::string ScriptDetail(const v1::ScriptFact& fact) {
   absl::StrAppend(&out, "(");
   bool first = true;
   for (const v1::ScriptArgument& argument : fact.arguments()) {
-    if (argument.is_default() || argument.name() == "<code>") continue;
+    if (argument.is_default() || absl::StartsWith(argument.name(), "<")) continue;
     absl::StrAppend(&out, first ? "" : ", ", argument.name(), "=", ShowScriptValue(argument));
     first = false;
   }

@@ -24,7 +24,7 @@ std::map<std::string, int> CallsOf(const ScriptFlow& flow) {
     if (!fact->called() || fact->kind() == "code") continue;
     std::vector<std::string> arguments;
     for (const v1::ScriptArgument& one : fact->arguments()) {
-      if (one.is_default() || (!one.has_value() && one.from_size() > 0)) continue;
+      if (one.is_default() || one.name() == "<order>" || (!one.has_value() && one.from_size() > 0)) continue;
       arguments.push_back(absl::StrCat(one.name(), "=", one.has_value() ? ShowScriptValue(one) : one.symbol()));
     }
     std::sort(arguments.begin(), arguments.end());

@@ -1,7 +1,6 @@
 #include "checks/scripts/pipeline.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -175,68 +174,111 @@ std::ptrdiff_t CountFeeding(const ScriptFlow& flow, absl::string_view use) {
   });
 }
 
-// Steps that two arguments of one data set hold (`transform`, `target_transform`) come in the order of the arguments'
-// names, whichever stands first at the call.
-void OrderByArgument(const ScriptFlow& flow, std::vector<PipelineItem>& items) {
-  for (const v1::ScriptFact* set : flow.OfKind("dataset")) {
-    std::map<const v1::ScriptFact*, std::string> held;
-    for (const v1::ScriptArgument& argument : set->arguments()) {
-      for (int number : argument.from()) {
-        const v1::ScriptFact* of = flow.FactAt(number);
-        if (of != nullptr && of->kind() == "transform") held.emplace(of, argument.name());
+// The items of a part, in the order in which samples pass them.
+class Items {
+ public:
+  Items(const ScriptFlow& flow, absl::string_view part, bool command_line_known, absl::string_view use)
+      : flow_(flow), part_(part), command_line_known_(command_line_known), use_(use) {}
+
+  std::vector<PipelineItem> Run() {
+    for (const v1::ScriptFact* fact : flow_.facts()) {
+      if (Feeds(*fact, use_)) Hold(*fact);
+    }
+    for (const v1::ScriptFact* fact : flow_.facts()) {
+      if (!Feeds(*fact, use_) || held_.contains(fact)) continue;
+      if (!seen_.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second) continue;
+      Fact(*fact, 0);
+    }
+    return std::move(items_);
+  }
+
+ private:
+  // The numbers of the facts that it holds as steps, and what is no fact; nullptr where it holds none.
+  static const v1::ScriptArgument* OrderOf(const v1::ScriptFact& fact) { return FindScriptArgument(fact, "<order>"); }
+
+  void Hold(const v1::ScriptFact& fact) {
+    const v1::ScriptArgument* order = OrderOf(fact);
+    if (order == nullptr || !order->value().has_list()) return;
+    for (const v1::Value& step : order->value().list().items()) {
+      const v1::ScriptFact* of = flow_.FactAt(static_cast<int>(step.integer()));
+      if (of != nullptr) held_.insert(of);
+    }
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): kDepthMax bounds it
+  void Fact(const v1::ScriptFact& fact, int depth) {
+    constexpr int kDepthMax = 8;
+    const v1::ScriptArgument* order = part_ == "transform" ? OrderOf(fact) : nullptr;
+    bool all_facts = true;
+    if (order != nullptr && order->value().has_list() && depth < kDepthMax) {
+      for (const v1::Value& step : order->value().list().items()) {
+        const v1::ScriptFact* of = flow_.FactAt(static_cast<int>(step.integer()));
+        if (of != nullptr) Fact(*of, depth + 1);
+        all_facts = all_facts && of != nullptr;
       }
     }
-    std::vector<std::size_t> places;
-    std::vector<PipelineItem> sorted;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (!held.contains(items[i].fact)) continue;
-      places.push_back(i);
-      sorted.push_back(items[i]);
-    }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [&](const PipelineItem& x, const PipelineItem& y) { return held[x.fact] < held[y.fact]; });
-    for (std::size_t i = 0; i < places.size(); ++i) items[places[i]] = std::move(sorted[i]);
+    const bool in_order = order != nullptr && order->value().has_list() && all_facts;
+    ++turn_;
+    if (order != nullptr && !in_order) Order(fact);
+    Arguments(fact, in_order);
   }
-}
 
-// Steps that feed the training as well are compared there.
-bool SharedWithTraining(const ScriptFlow& flow, const v1::ScriptArgument& argument) {
-  return std::any_of(argument.from().begin(), argument.from().end(), [&](int number) {
-    const v1::ScriptFact* of = flow.FactAt(number);
-    return of != nullptr && of->kind() == "transform" && of->use() == kTraining;
-  });
-}
+  // Steps of the project's own among the others, or a list that is put together as the script runs: compared as it is
+  // written.
+  void Order(const v1::ScriptFact& fact) {
+    for (const v1::ScriptArgument& argument : fact.arguments()) {
+      if (!HoldsSteps(argument)) continue;
+      PipelineItem& added = Add(fact, argument);
+      added.code = added.unordered = true;
+    }
+  }
 
-std::vector<PipelineItem> ItemsOf(const ScriptFlow& flow, absl::string_view part, bool command_line_known,
-                                  absl::string_view use) {
-  std::vector<PipelineItem> items;
-  std::set<std::string> seen;
-  for (const v1::ScriptFact* fact : flow.facts()) {
-    if (!Feeds(*fact, use) || !seen.insert(absl::StrCat(ScriptPlace(*fact), fact->name(), ScriptDetail(*fact))).second)
-      continue;
+  bool HoldsSteps(const v1::ScriptArgument& argument) const {
+    return std::any_of(argument.from().begin(), argument.from().end(), [&](int number) {
+      const v1::ScriptFact* of = flow_.FactAt(number);
+      return of != nullptr && (of->kind() == "transform" || of->kind() == "steps");
+    });
+  }
+
+  void Arguments(const v1::ScriptFact& fact, bool in_order) {
     bool any = false;
-    for (const v1::ScriptArgument& argument : fact->arguments()) {
-      if (use == kEvaluation && SharedWithTraining(flow, argument)) continue;
-      const bool perhaps = MayHold(*fact, argument, part);
-      if (!perhaps && !Belongs(*fact, argument, part)) continue;
-      items.push_back(ItemOf(*fact, argument, command_line_known));
-      if (perhaps) items.back().known = false;
+    for (const v1::ScriptArgument& argument : fact.arguments()) {
+      if (absl::StartsWith(argument.name(), "<") && argument.name() != "<code>") continue;
+      const bool perhaps = MayHold(fact, argument, part_);
+      if (!perhaps && !Belongs(fact, argument, part_)) continue;
+      // What stands in order is compared step by step.
+      if (in_order && HoldsSteps(argument)) continue;
+      PipelineItem& added = Add(fact, argument);
+      added.known = added.known && !perhaps;
       any = true;
     }
     // A step without arguments is a step all the same.
     const bool step =
-        (part == "transform" && fact->kind() == "transform") || (part == "shuffle" && fact->kind() == "shuffle");
-    if (step && !any) {
-      PipelineItem item;
-      item.step = fact->name().substr(fact->name().rfind('.') + 1);
-      item.known = true;
-      item.fact = fact;
-      items.push_back(std::move(item));
-    }
+        (part_ == "transform" && fact.kind() == "transform") || (part_ == "shuffle" && fact.kind() == "shuffle");
+    if (!step || any) return;
+    PipelineItem item;
+    item.step = fact.name().substr(fact.name().rfind('.') + 1);
+    item.known = true;
+    item.fact = &fact;
+    item.turn = turn_;
+    items_.push_back(std::move(item));
   }
-  OrderByArgument(flow, items);
-  return items;
-}
+
+  PipelineItem& Add(const v1::ScriptFact& fact, const v1::ScriptArgument& argument) {
+    items_.push_back(ItemOf(fact, argument, command_line_known_));
+    items_.back().turn = turn_;
+    return items_.back();
+  }
+
+  const ScriptFlow& flow_;
+  const absl::string_view part_;
+  const bool command_line_known_;
+  const absl::string_view use_;
+  std::vector<PipelineItem> items_;
+  std::set<const v1::ScriptFact*> held_;
+  std::set<std::string> seen_;
+  int turn_ = 0;
+};
 
 // --- comparing
 
@@ -250,8 +292,8 @@ class Comparison {
     run_ = run;
     makes_own_loader_ = a.Has("training_arguments") != b.Has("training_arguments");
     const bool known = LaunchKnown(a) && LaunchKnown(b);
-    const std::vector<PipelineItem> x = ItemsOf(a, part_, known, use_);
-    const std::vector<PipelineItem> y = ItemsOf(b, part_, known, use_);
+    const std::vector<PipelineItem> x = Items(a, part_, known, use_).Run();
+    const std::vector<PipelineItem> y = Items(b, part_, known, use_).Run();
     if (CountFeeding(a, use_) == 0 || CountFeeding(b, use_) == 0) {
       Missing("pipeline_not_found", {{"run", run}});
       return PipelineAnswer::kOpen;
@@ -297,8 +339,8 @@ class Comparison {
   void Steps(const std::vector<PipelineItem>& x, const std::vector<PipelineItem>& y) {
     const auto steps = [](const std::vector<PipelineItem>& items) {
       std::vector<std::pair<const v1::ScriptFact*, std::string>> out;
-      for (const PipelineItem& item : items) {
-        if (out.empty() || out.back().first != item.fact) out.emplace_back(item.fact, item.step);
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        if (i == 0 || items[i - 1].turn != items[i].turn) out.emplace_back(items[i].fact, items[i].step);
       }
       return out;
     };
@@ -308,17 +350,27 @@ class Comparison {
     std::vector<std::string> names_b;
     for (const auto& one : a) names_a.push_back(one.second);
     for (const auto& one : b) names_b.push_back(one.second);
+    const auto unordered = [](const PipelineItem& item) { return item.unordered; };
+    if (names_a != names_b &&
+        (std::any_of(x.begin(), x.end(), unordered) || std::any_of(y.begin(), y.end(), unordered))) {
+      Missing("pipeline_code_differs",
+              {{"baseline", absl::StrJoin(names_a, ", ")}, {"migrated", absl::StrJoin(names_b, ", ")}});
+      return;
+    }
     if (names_a != names_b) {
       StepsDiffer(a, b, names_a, names_b);
       return;
     }
-    for (std::size_t i = 0; i < a.size(); ++i) Arguments(Of(x, a[i].first), Of(y, b[i].first));
+    const std::vector<std::vector<PipelineItem>> of_x = ByStep(x);
+    const std::vector<std::vector<PipelineItem>> of_y = ByStep(y);
+    for (std::size_t i = 0; i < of_x.size() && i < of_y.size(); ++i) Arguments(of_x[i], of_y[i]);
   }
 
-  static std::vector<PipelineItem> Of(const std::vector<PipelineItem>& items, const v1::ScriptFact* fact) {
-    std::vector<PipelineItem> out;
+  static std::vector<std::vector<PipelineItem>> ByStep(const std::vector<PipelineItem>& items) {
+    std::vector<std::vector<PipelineItem>> out;
     for (const PipelineItem& item : items) {
-      if (item.fact == fact) out.push_back(item);
+      if (out.empty() || out.back()[0].turn != item.turn) out.emplace_back();
+      out.back().push_back(item);
     }
     return out;
   }
@@ -438,7 +490,7 @@ bool HasPipeline(const ScriptFlow& flow) {
 }
 
 std::vector<PipelineItem> PipelineItems(const ScriptFlow& flow, absl::string_view part, bool command_line_known) {
-  return ItemsOf(flow, part, command_line_known, kTraining);
+  return Items(flow, part, command_line_known, kTraining).Run();
 }
 
 PipelineAnswer ComparePipelines(const CheckContext& context, v1::CheckResult& result, absl::string_view part,

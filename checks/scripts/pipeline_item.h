@@ -18,6 +18,8 @@ struct PipelineItem {
   bool code = false;       // the project's own code: a function, a class
   bool by_option = false;  // an option's default, and the command line is not known
   const v1::ScriptFact* fact = nullptr;
+  bool unordered = false;  // a list of steps whose order is not told
+  int turn = 0;            // of the step: one that is passed twice stands twice
 };
 
 }  // namespace paritect

@@ -14,6 +14,7 @@
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
 #include "formats/python/partials.h"
+#include "formats/python/steps.h"
 #include "formats/python/untold.h"
 #include "rules/script_words.h"
 
@@ -190,6 +191,7 @@ class Call {
                           (fact.object < 0 && (rule_.kind == "distributed_wrapper" || rule_.kind == "schedule"));
     if (of_first && !call_.arguments.empty()) fact.object = ObjectOf(m_, call_.arguments[0].value);
     if (rule_.kind == "forward") fact.mode = ModeOf(m_, call_.receiver);
+    NoteSteps(m_, fact);
     fact_ = m_.AddFact(std::move(fact), call_.node);
     if (rule_.kind == "optimizer") ParameterGroups();
   }

@@ -437,24 +437,32 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
 namespace {
 
 // NOLINTNEXTLINE(misc-no-recursion): a list that is one of two was made after these
-void AddToContainer(ScriptMachine& m, absl::string_view name, ValueId self, ValueId added) {
+void AddToContainer(ScriptMachine& m, absl::string_view name, ValueId self, ValueId added, ValueId place) {
   if (m.values[self].is_constant()) return;  // everybody's None
   const auto parts = m.values[self].fields;
   for (const auto& [field, part] : parts) {
     if (field != kEither) continue;
     ++m.conditional;
-    AddToContainer(m, name, part, added);
+    AddToContainer(m, name, part, added, place);
     --m.conditional;
   }
   ScriptValue& list = m.values[self];
   if (list.kind == ValueKind::kSequence && list.items.size() < 256) {
+    bool told = true;
     if (name == "append") {
       list.items.push_back(added);
     } else if (name == "extend") {
       const std::vector<ValueId> items = m.values[added].items;
       list.items.insert(list.items.end(), items.begin(), items.end());
+      told = m.values[added].kind == ValueKind::kSequence && m.values[added].symbol.empty();
+    } else if (name == "insert" && m.values[place].kind == ValueKind::kInteger) {
+      const auto size = static_cast<std::int64_t>(list.items.size());
+      const std::int64_t at = m.values[place].integer < 0 ? size + m.values[place].integer : m.values[place].integer;
+      list.items.insert(list.items.begin() + std::clamp<std::int64_t>(at, 0, size), added);
+    } else {
+      told = false;
     }
-    if (m.innermost_loop() >= 0 || m.conditional > 0 || name != "append") {
+    if (m.innermost_loop() >= 0 || m.conditional > 0 || !told) {
       list.symbol = absl::StrCat("list(", m.values.SymbolOf(added).substr(0, 300), ")");
     }
   }
@@ -549,7 +557,7 @@ std::optional<ValueId> CallContainerMethod(ScriptMachine& m, absl::string_view n
   if ((name == "append" || name == "add" || name == "extend" || name == "insert" || name == "appendleft" ||
        name == "put") &&
       !call.arguments.empty()) {
-    AddToContainer(m, name, self, call.arguments.back().value);
+    AddToContainer(m, name, self, call.arguments.back().value, call.arguments.front().value);
     return m.values.None();
   }
   if (kind == ValueKind::kMap) {

@@ -13,6 +13,7 @@
 #include "formats/python/lookups.h"
 #include "formats/python/maps.h"
 #include "formats/python/partials.h"
+#include "formats/python/steps.h"
 #include "formats/python/untold.h"
 
 namespace paritect {
@@ -192,6 +193,7 @@ void NoteInstance(ScriptMachine& m, ValueId self, ValueId type, const ClassRole&
     MarkClosures(m, type);
     fact.arguments.push_back({"<code>", "", type, false});
   }
+  NoteSteps(m, fact);
   const int added = m.AddFact(std::move(fact), node);
   m.values[self].fact = added;
   if (added >= 0) m.values[self].made_of = {added};

@@ -156,6 +156,8 @@ ValueId Arithmetic(ScriptMachine& m, absl::string_view sign, ValueId left, Value
     list.kind = ValueKind::kSequence;
     list.items = a.items;
     list.items.insert(list.items.end(), b.items.begin(), b.items.end());
+    if (!a.symbol.empty() || !b.symbol.empty())
+      list.symbol = absl::StrCat("(", m.values.SymbolOf(left), " + ", m.values.SymbolOf(right), ")");
     list.unsorted = a.unsorted;
     MergeNumbers(list.unsorted, b.unsorted);
     result = m.values.Add(std::move(list));

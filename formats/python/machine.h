@@ -176,6 +176,7 @@ class ScriptMachine {
   // --- facts
   int AddFact(MachineFact fact, NodeId node);
   std::vector<MachineFact>& facts() { return facts_; }
+  const std::vector<MachineFact>& facts() const { return facts_; }
   std::vector<MachineLoop>& loops() { return loops_; }
   const std::vector<MachineCode>& codes() const { return codes_; }
   // The same code at the same place is counted; what is too much is told as one.

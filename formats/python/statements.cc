@@ -134,9 +134,12 @@ class Statements {
     const ValueId added = m_.Evaluate(right);
     if (m_.values[before].kind == ValueKind::kSequence) {  // in place
       const std::vector<ValueId> items = m_.values[added].items;
+      const bool told = m_.values[added].kind == ValueKind::kSequence && m_.values[added].symbol.empty() &&
+                        m_.conditional == 0 && m_.innermost_loop() < 0;
       ScriptValue& list = m_.values[before];
       list.items.insert(list.items.end(), items.begin(), items.end());
-      list.symbol = absl::StrCat("list(", m_.values.SymbolOf(before), " + ", m_.values.SymbolOf(added), ")");
+      if (!told || !list.symbol.empty())
+        list.symbol = absl::StrCat("list(", m_.values.SymbolOf(before), " + ", m_.values.SymbolOf(added), ")");
       m_.values.Derive(m_.values[before], added);
       return;
     }
