@@ -14,6 +14,7 @@
 #include "common/errno_status.h"
 #include "common/file_system.h"
 #include "common/status_macros.h"
+#include "server/commands/kept_owner.h"
 #include "server/commands/server_store.h"
 #include "server/server_command.h"
 #include "storage/file_lock.h"
@@ -92,6 +93,7 @@ int Backup(ServerEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "backup", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
+  const KeptOwner owner(folder);
   if (store.empty() && !PosixFileSystem().Stat(DatabaseOf(folder)).ok()) {
     return ServerError(env, "backup", absl::StrCat(folder, " holds no Paritect server's database"), kServerUsage);
   }
@@ -177,6 +179,7 @@ int Restore(ServerEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "restore", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
+  const KeptOwner owner(folder);
   if (file.empty() != as_it_is) {
     return ServerError(env, "restore", "give FILE, or --as-it-is to go on with what is there", kServerUsage);
   }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_join.h"
 #include "common/arguments.h"
 #include "server/audits/stored_runs.h"
+#include "server/commands/kept_owner.h"
 #include "server/commands/server_store.h"
 #include "server/server_command.h"
 
@@ -39,6 +40,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, kName, parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
+  const KeptOwner owner(folder);
   auto store = OpenStoreOf(folder, uri);
   if (!store.ok()) return ServerError(env, kName, store.status().message(), kServerUsage);
   const auto numbers = Cancel(env, **store, audit);

@@ -5,6 +5,7 @@
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
 #include "server/holder_journal.h"
+#include "server/commands/kept_owner.h"
 #include "server/server_command.h"
 
 namespace paritect {
@@ -48,6 +49,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     env.out << arguments.help();
     return kServerOk;
   }
+  const KeptOwner owner(o.folder);
   const absl::Status status = Issue(env, o);
   if (!status.ok()) return ServerError(env, kName, status.message(), kServerUsage);
   env.err << o.output << ": credential of " << o.role << " '" << o.name << "'\n";

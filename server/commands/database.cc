@@ -6,6 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "common/arguments.h"
 #include "common/digest.h"
+#include "server/commands/kept_owner.h"
 #include "server/commands/server_store.h"
 #include "server/server_command.h"
 
@@ -37,6 +38,7 @@ int Verify(ServerEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "verify", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
+  const KeptOwner owner(folder);
   auto store = OpenStoreOf(folder, uri, LostCommits::kTell);
   if (!store.ok()) return ServerError(env, "verify", store.status().message(), kServerUsage);
   auto faults = (*store)->Verify();
@@ -64,6 +66,7 @@ int Compact(ServerEnv& env, const std::vector<std::string>& args) {
   auto parsed = arguments.Parse(args);
   if (!parsed.ok()) return ServerError(env, "compact", parsed.status().message(), kServerUsage);
   if (!*parsed) return env.out << arguments.help(), kServerOk;
+  const KeptOwner owner(folder);
   auto store = OpenStoreOf(folder, uri);
   if (!store.ok()) return ServerError(env, "compact", store.status().message(), kServerUsage);
   const absl::Status status = (*store)->Compact();

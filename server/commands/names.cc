@@ -5,6 +5,7 @@
 #include "common/pki/certificate.h"
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
+#include "server/commands/kept_owner.h"
 #include "server/server_command.h"
 
 namespace paritect {
@@ -38,6 +39,7 @@ int Run(ServerEnv& env, const std::vector<std::string>& args) {
     env.out << arguments.help();
     return kServerOk;
   }
+  const KeptOwner owner(folder);
   const absl::Status status = AddAndShow(env, folder, hosts);
   return status.ok() ? kServerOk : ServerError(env, kName, status.message(), kServerUsage);
 }

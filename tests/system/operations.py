@@ -158,7 +158,11 @@ def test_runbook():
             step("lost-data", "restored the database as it is", "whole", "Restore")
             step("move", "whole")
             check(set(ran) == set(steps()), f"not run: {set(steps()) - set(ran)}")
-            check([block.split("=")[0] for block in unmarked_blocks()] == ["DIR"], f"blocks of no step: {unmarked_blocks()}")
+            check(len(unmarked_blocks()) == 1, f"blocks of no step: {unmarked_blocks()}")
+            given = set(re.findall(r"^(?:export )?([A-Z_]+)=", unmarked_blocks()[0], re.M))
+            for name, block in steps().items():
+                missing = set(re.findall(r"\$([A-Z_]+)", block)) - given - set(re.findall(r"^([A-Z_]+)=", block, re.M))
+                check(not missing, f"step {name} uses {missing}, which the book's beginning does not give")
             # What the book says of folders that are not there.
             elsewhere = os.path.join(cluster.work, "nowhere")
             refused = cluster.run(binary("paritect-server"), "restore", elsewhere, cluster.work + "/monday.db", code=2)
