@@ -14,9 +14,9 @@ namespace {
 // Every pair of texts of the catalogue and the messages, by where it stands.
 std::map<std::string, v1::Text> AllTexts() {
   std::map<std::string, v1::Text> texts;
-  for (const auto& [id, message] : BuiltInRules().messages.all()) {
-    texts[id] = message.text;
-    texts[id + " (fix)"] = message.fix;
+  for (const auto& [id, entry] : BuiltInRules().messages.all()) {
+    texts[id] = entry->message().text;
+    texts[id + " (fix)"] = entry->message().fix;
   }
   for (const CatalogueItem& item : BuiltInRules().catalogue.items) {
     texts[item.id] = item.title;

@@ -66,7 +66,7 @@ const std::map<std::string, std::size_t>& IdArgument() {
 }
 
 // A literal names entries when it is an id, or the beginning of one that the code completes ("verdict_").
-bool NamesAMessage(const std::string& literal, const std::map<std::string, Message>& messages) {
+bool NamesAMessage(const std::string& literal, const Messages::Entries& messages) {
   if (messages.contains(literal)) return true;
   if (!absl::EndsWith(literal, "_") && !absl::EndsWith(literal, "/")) return false;
   const auto next = messages.lower_bound(literal);
@@ -171,7 +171,7 @@ TEST(TidyMessages, EveryFindingThatFailsSaysWhatToDo) {
       for (const std::string& literal : Literals(arguments[2])) {
         const auto entry = messages.find(literal);
         if (entry == messages.end()) continue;
-        EXPECT_FALSE(entry->second.fix.en().empty()) << file.path << ": error \"" << literal << "\" has no fix";
+        EXPECT_FALSE(entry->second->message().fix.en().empty()) << file.path << ": error \"" << literal << "\" has no fix";
       }
     }
   }

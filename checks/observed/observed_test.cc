@@ -256,10 +256,10 @@ TEST(Observed, ModesOfEvaluation) {
   EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.rows", "16", "phase 1"}})),
               HasSubstr("fail: evaluation_samples_differ"));
   // A rank whose record does not count has evaluated something all the same.
-  EXPECT_EQ(Verdict(kCheck, Healthy({{"observed.phase.rows", "16", "phase 1"},
-                                     {"observed.contradiction.kind", "rank_twice", "contradiction 0"},
-                                     {"observed.contradiction.part", "process", "contradiction 0"}})),
-            "not_performed");
+  EXPECT_THAT(Verdict(kCheck, Healthy({{"observed.phase.rows", "16", "phase 1"},
+                                       {"observed.contradiction.kind", "rank_twice", "contradiction 0"},
+                                       {"observed.contradiction.part", "process", "contradiction 0"}})),
+              ::testing::StartsWith("not_performed"));
 }
 
 TEST(Observed, StateLoadsExchangeAndSchedules) {
