@@ -112,6 +112,17 @@ TEST(MissingLoss, LossesThatArePrintedNowAndThen) {
   }
 }
 
+TEST(MissingLoss, CaffesLineAlwaysNamesItsLoss) {
+  const Line display = [](int s, bool loss) {
+    const std::string glog = "I0101 10:00:00.000000  42 ";
+    return absl::StrCat(glog, "solver.cpp:218] Iteration ", s, " (8.5 iter/s, 2.5s/20 iters)",
+                        loss ? ", loss = 2.5" : "", "\n", glog, "sgd_solver.cpp:105] Iteration ", s, ", lr = 0.25");
+  };
+  EXPECT_THAT(Missing(display, {}), IsEmpty());
+  EXPECT_THAT(Missing(display, {1}), ElementsAre(1));
+  EXPECT_THAT(Missing(display, {10, 20}), ElementsAre(10, 20));
+}
+
 TEST(MissingLoss, LinesOfAnotherKind) {
   std::string text;
   for (int step = 1; step <= 20; ++step) {

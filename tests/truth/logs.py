@@ -237,6 +237,78 @@ def keras(run):
     return each(run, line)
 
 
+FITS = (0, 80, 140)  # the first step of each `fit` of one script: a warm-up, a training, a fine-tuning
+
+
+@dialect("keras-fits", "loss lr", framework="tensorflow", mean=True)
+def keras_fits(run):
+    """Several `fit` calls in one log: each counts its epochs from 1, and the last but one may end early."""
+
+    def line(i, s):
+        begin = max(first for first in FITS if first <= i)
+        later = [first for first in FITS if first > i] + [len(run.steps)]
+        loss = "" if s.loss is None else f" - loss: {s.loss:.4f}"
+        length = min(later) - begin
+        return (
+            f"Epoch {i - begin + 1}/{length}\n\r195/390 [======>.......] - ETA: 30s{loss}\r"
+            f"390/390 [==============================] - 60s 155ms/step{loss} - lr: {s.lr:.4e}\n"
+        )
+
+    return "".join(line(i, s) for i, s in enumerate(run.steps))
+
+
+@dialect("caffe", "loss lr", framework="other", mean=True)
+def caffe(run):
+    """The rate stands on a line of its own, the loss of each output below the whole."""
+
+    def line(s):
+        glog = f"I0101 10:{s.step // 60 % 60:02d}:{s.step % 60:02d}.123456  4321 "
+        loss = "" if s.loss is None else f", loss = {s.loss:.6g}"
+        output = "" if s.loss is None else f"{glog}solver.cpp:237]     Train net output #0: loss = {s.loss:.6g} (* 1 = "
+        output += "" if s.loss is None else f"{s.loss:.6g} loss)\n"
+        return (
+            f"{glog}solver.cpp:218] Iteration {s.step} (8.12345 iter/s, 0.1231s/1 iters){loss}\n{output}"
+            f"{glog}sgd_solver.cpp:105] Iteration {s.step}, lr = {s.lr:.6g}\n"
+        )
+
+    return each(run, line)
+
+
+def yolo_terms(s):
+    """The three terms that YOLO prints in place of the loss; one alone is no number where the loss is none."""
+    if math.isfinite(s.loss):
+        return s.loss * 0.5, s.loss * 0.3, s.loss * 0.2
+    return 1.25, 0.75, s.loss
+
+
+@dialect("yolo", "loss", mean=True)
+def yolo(run):
+    """Ultralytics' table: a header and a bar an epoch, drawn as it grows."""
+
+    head = "".join(f"{word:>11}" for word in "Epoch GPU_mem box_loss cls_loss dfl_loss Instances Size".split())
+
+    def line(s):
+        terms = "".join(f"{term:>11.4g}" for term in yolo_terms(s))
+        row = f"{f'{s.step}/{run.total}':>11}{'2.61G':>11}{terms}{81:>11}{640:>11}: "
+        bars = (f"\r{row}{done * 100 // 8}% {'━' * done} {done}/8 5.2it/s 1.5s" for done in (4, 8))
+        return f"\n{head}\n{''.join(bars)}\n"
+
+    return each(run, line)
+
+
+@dialect("yolo-csv", "loss lr", file="results.csv", form="csv", mean=True)
+def yolo_csv(run):
+    names = "epoch,time,train/box_loss,train/cls_loss,train/dfl_loss,metrics/mAP50(B),val/box_loss,val/cls_loss,"
+
+    def line(s):
+        terms = ["", "", ""] if s.loss is None else [f"{term:.5f}" for term in yolo_terms(s)]
+        if s.loss is None:
+            terms[0] = "1.25"  # the others were not written: what is there is not the loss
+        return f"{s.step},{s.step * 12.5:.4f},{','.join(terms)},0.5,1.25,0.75,{s.lr:.6g},{s.lr:.6g}\n"
+
+    return names + "lr/pg0,lr/pg1\n" + each(run, line)
+
+
 @dialect("nanogpt", "loss")
 def nanogpt(run):
     text = "tokens per iteration will be: 491,520\n"

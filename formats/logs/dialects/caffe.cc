@@ -50,7 +50,10 @@ class CaffeDialect : public LineDialect {
     LogRecord& record = fields.record();
     if (!record.has_step || fields.spliced()) return false;
     step_ = record.values.step();
-    if (!fields.has_loss_key() && !fields.has_values()) return absl::StrContains(text, "Testing net");
+    // The line of the display names the loss whatever it is.
+    const bool lost = absl::StrContains(text, " iter/s") && !fields.has_loss_key();
+    record.values.set_loss_absent(lost);
+    if (!lost && !fields.has_loss_key() && !fields.has_values()) return absl::StrContains(text, "Testing net");
     fields.Finish(out);
     if (line.rank) record.values.set_rank(*line.rank);
     out.Add(std::move(record));
