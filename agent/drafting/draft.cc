@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::size_t kShardLogBytesMax = 64 << 20;
 constexpr std::size_t kPlanBytesMax = 1 << 20;
+constexpr absl::string_view kRecordedCommand = "command.sh";  // as client/run/run_folder.cc names it
 
 // "train.log" of "train.log.2.gz": the parts of one log that was rotated.
 std::string RotatedName(absl::string_view path) {
@@ -113,7 +114,10 @@ class Drafting {
     if (!bytes.ok()) return false;
     const auto plan = ParsePlan(*bytes);
     if (!plan.ok() || plan->datasets_size() + plan->scripts_size() > 0) return false;
-    return plan->observed_size() > 0 || std::any_of(plan->shards().begin(), plan->shards().end(),
+    // Its command, written down by the wrapper also where it could look neither into the process nor at its files.
+    const bool command = std::any_of(plan->settings().begin(), plan->settings().end(),
+                                     [](const auto& one) { return one.file() == kRecordedCommand; });
+    return command || plan->observed_size() > 0 || std::any_of(plan->shards().begin(), plan->shards().end(),
                                                     [](const auto& one) { return !one.trace().empty(); });
   }
 

@@ -339,6 +339,17 @@ TEST_F(DraftTest, BesideAWrappedRunWhatNoRunRecordsOfItselfIsTaken) {
   EXPECT_THAT(NotTaken(draft), Contains("train.log not_taken_beside_recorded"));
 }
 
+TEST_F(DraftTest, AWrappedRunThatCouldNotBeLookedIntoIsOneAllTheSame) {
+  fs_.AddFile("/rec/paritect-runs/r/node-1/plan.yaml",
+              "run: r\nlogs: [output.log]\nsettings: [command.sh, {file: environment.txt, kind: environment}]\n");
+  fs_.AddFile("/rec/paritect-runs/r/node-1/output.log", Log(60));
+  fs_.AddFile("/rec/paritect-runs/r/node-1/command.sh", "python train.py\n");
+  fs_.AddFile("/rec/data/train/a.jsonl", "{\"text\": 1}\n");
+  const Draft draft = Of("/rec");
+  ASSERT_EQ(draft.plans.size(), 1u);
+  EXPECT_EQ(draft.plans[0].datasets_size(), 1);
+}
+
 TEST_F(DraftTest, BesideAWrappedRunFilesOfSeveralNodesAreNamedAndLeftOut) {
   fs_.AddFile("/rec/paritect-runs/r/node-1/plan.yaml", "run: r\nlogs: [output.log]\nobserved: [observe]\n");
   fs_.AddFile("/rec/paritect-runs/r/node-1/output.log", Log(60));

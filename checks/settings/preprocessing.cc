@@ -133,20 +133,41 @@ bool AnySettings(const CheckContext& context, Side side) {
   return std::any_of(views.begin(), views.end(), [](const SettingsView& view) { return !view.empty(); });
 }
 
-// What was observed says more than options and code: where it was seen of every run, it alone is compared.
-bool JudgeObserved(const CheckContext& context, v1::CheckResult& result, const Question& question) {
+bool HasErrors(const v1::CheckResult& result) {
+  return std::any_of(result.findings().begin(), result.findings().end(),
+                     [](const v1::Finding& finding) { return finding.severity() == v1::SEVERITY_ERROR; });
+}
+
+// What was observed says more than options and code: where it was seen of every run, it alone is compared. kUnseen: not
+// of every run.
+ObservedAnswer JudgeObserved(const CheckContext& context, v1::CheckResult& result, const Question& question) {
   const std::vector<ObservedPair> pairs = ObservedPairs(context);
   bool all = !pairs.empty() && pairs.size() == context.evidence.Runs(Side::kMigrated).size();
+  bool open = false;
   for (const ObservedPair& pair : pairs) {
     const ObservedAnswer answer = CompareObservedPipelines(context, result, question.pipeline, question.differs,
                                                            question.severity, pair.baseline, pair.migrated);
     all = all && answer != ObservedAnswer::kUnseen;
+    open = open || answer == ObservedAnswer::kOpen;
   }
-  return all;
+  return !all ? ObservedAnswer::kUnseen : open ? ObservedAnswer::kOpen : ObservedAnswer::kJudged;
+}
+
+// A record with gaps that shows no difference, and code that was read whole and builds the same: the code answers what
+// the record leaves open.
+void AnswerByCode(const CheckContext& context, v1::CheckResult& result, const Question& question, int asked) {
+  v1::CheckResult by_code;
+  by_code.set_id(result.id());
+  if (HasErrors(result) || !JudgeScripts(context, by_code, question) || HasErrors(by_code)) return;
+  result.mutable_missing()->DeleteSubrange(asked, result.missing_size() - asked);
+  result.mutable_findings()->MergeFrom(by_code.findings());
 }
 
 void Judge(const CheckContext& context, v1::CheckResult& result, const Question& question) {
-  if (JudgeObserved(context, result, question)) return;
+  const int asked = result.missing_size();
+  const ObservedAnswer observed = JudgeObserved(context, result, question);
+  if (observed == ObservedAnswer::kOpen) AnswerByCode(context, result, question, asked);
+  if (observed != ObservedAnswer::kUnseen) return;
   const bool by_scripts = JudgeScripts(context, result, question);
   if (by_scripts && !(AnySettings(context, Side::kBaseline) && AnySettings(context, Side::kMigrated))) return;
   ComparePairs(context, result, [&](const SettingsView& baseline, const SettingsView& migrated) {

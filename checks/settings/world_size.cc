@@ -80,11 +80,27 @@ WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& r
   return sizes;
 }
 
+namespace {
+
+// Lists that were cut (the observer keeps the first sample numbers of a pass) show nothing that one process's lists
+// could be wrong in.
+bool HasRecorded(const CheckContext& context, Side side, v1::EvidenceKind kind) {
+  bool found = false;
+  bool cut = false;
+  context.evidence.ForEach(side, kind, [&](const v1::Bundle&, const v1::Evidence& evidence) {
+    found = found || evidence.outcome() == v1::OUTCOME_COLLECTED;
+    cut = cut || (evidence.has_shards() && evidence.shards().incomplete_size() > 0);
+  });
+  return found && !cut;
+}
+
+}  // namespace
+
 bool IsOneProcess(const CheckContext& context, v1::EvidenceKind recorded, v1::CheckResult& result) {
   std::vector<std::string> evidence;
   for (const Side side : kBothSides) {
     const std::vector<RunView> runs = context.evidence.Runs(side);
-    if (runs.empty() || context.evidence.Has(side, recorded)) return false;
+    if (runs.empty() || HasRecorded(context, side, recorded)) return false;
     for (const RunView& run : runs) {
       const WorldSizes sizes = WorldSizesOf(context, side, run);
       if (sizes.conflict() || sizes.largest() != 1) return false;

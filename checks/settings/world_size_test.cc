@@ -38,6 +38,24 @@ TEST(WorldSize, APlanThatContradictsTheRunIsAConflict) {
   EXPECT_FALSE(conflict(8, Environment({{"HOME", "/root"}})));
 }
 
+// The observer keeps the first sample numbers of a pass: of one process they ask nothing that a whole list would.
+TEST(WorldSize, CutListsOfOneProcessAskNothing) {
+  const auto told = [](bool cut) {
+    v1::Bundle bundle = Planned(1, {});
+    v1::Evidence& evidence = *bundle.add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.mutable_shards()->set_world_size(1);
+    evidence.mutable_shards()->set_rank(0);
+    evidence.mutable_shards()->set_sample_numbers(true);
+    evidence.mutable_shards()->add_items("0");
+    if (cut) evidence.mutable_shards()->add_incomplete()->set_id("observed_indices_cut");
+    return HasKind(ResultOf("data.sharding.disjoint", {bundle}, {bundle}), v1::SEVERITY_NOTE, "not_applicable");
+  };
+  EXPECT_TRUE(told(true));
+  EXPECT_FALSE(told(false));
+}
+
 // Job managers set WORLD_SIZE to the number of nodes, Slurm counts one task a node under torchrun.
 TEST(WorldSize, CountsOfNodesAreNoWorldSize) {
   const v1::SettingsDocument launch =

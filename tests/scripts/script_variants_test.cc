@@ -103,6 +103,42 @@ TEST(ScriptVariants, BothSidesAlikeIsNoExcuse) {
   EXPECT_EQ(VerdictOf(AuditOf(script, Port(script)), "data.sharding.order-hazard"), v1::VERDICT_FAIL);
 }
 
+// A record of the run that lacks something, and shows no difference: the code of both sides says the rest.
+TEST(ScriptVariants, CodeAnswersWhatARecordWithGapsLeavesOpen) {
+  const auto observed = [](v1::Bundle bundle, const std::string& shuffle) {
+    v1::Evidence& evidence = *bundle.add_evidence();
+    evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
+    evidence.set_outcome(v1::OUTCOME_COLLECTED);
+    evidence.set_source("observe/a.jsonl");
+    evidence.mutable_settings()->set_format("observed");
+    evidence.mutable_settings()->set_kind("observed");
+    const std::string facts[][3] = {{"observed.process", "n-1", ""},
+                                    {"world_size", "1", ""},
+                                    {"observed.loader", "train.py:9", "training"},
+                                    {"observed.pipeline.shuffle.shuffle", shuffle, "training"},
+                                    {"observed.gap", "only every 100th step is told", "throttled"}};
+    for (const auto& [key, value, scope] : facts) {
+      v1::Setting& setting = *evidence.mutable_settings()->add_settings();
+      setting.set_raw_key(key);
+      setting.set_raw_value(value);
+      setting.mutable_value()->set_text(value);
+      setting.set_scope(scope);
+      setting.set_origin("observe/a.jsonl:1");
+    }
+    return bundle;
+  };
+  const std::string script = ReadSample("torch/train.py");
+  const auto told = [&](const std::string& migrated, const std::string& shuffle) {
+    return VerdictOf(Audit(observed(BundleOf("gpu", "pytorch", "nvidia", script, kLaunch), "true"),
+                           observed(BundleOf("npu", "pytorch", "atlas-a2", migrated, kLaunch), shuffle)),
+                     "data.preprocessing.shuffle");
+  };
+  EXPECT_EQ(told(Port(script), "true"), v1::VERDICT_PASS);
+  EXPECT_EQ(told(Port(script), "false"), v1::VERDICT_FAIL);
+  const std::string other = absl::StrReplaceAll(Port(script), {{"shuffle(1000)", "shuffle(100)"}});
+  EXPECT_EQ(told(other, "true"), v1::VERDICT_NOT_PERFORMED);
+}
+
 // The order of a listing stays with the records that are read from its files, whatever part of them is kept.
 TEST(ScriptVariants, RecordsOfListedFilesKeepTheOrderOfTheListing) {
   const auto hazard = [](const std::string& listing, const std::string& kept) {
