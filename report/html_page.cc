@@ -116,9 +116,12 @@ std::string SentenceOf(const OrderedJson& report, const char* language) {
 
 }  // namespace
 
+std::string PicturesText(const v1::ReportPictures* pictures) {
+  return EmbeddedJson(pictures == nullptr ? OrderedJson() : PicturesToJson(*pictures));
+}
+
 std::string HtmlReportFile(const HtmlReport& report, const Rules& rules, absl::string_view language) {
-  return FileAround({report.headline_en, report.headline_zh},
-                    EmbeddedJson(report.pictures == nullptr ? OrderedJson() : PicturesToJson(*report.pictures)),
+  return FileAround({report.headline_en, report.headline_zh}, PicturesText(report.pictures),
                     EmbeddedJson(report.report), rules, language);
 }
 
@@ -141,6 +144,7 @@ absl::StatusOr<ReportInFile> ReportInHtml(absl::string_view html, const Rules& r
   ReportInFile made;
   PARITECT_ASSIGN_OR_RETURN(made.report, UnpackAll(json));
   const auto pictures = DataIn(html, "pictures");
+  if (pictures.ok()) made.pictures = std::string(*pictures);
   for (const char* const language : {"en", "zh"}) {
     made.page_is_ours =
         made.page_is_ours || (pictures.ok() && html == FileAround({SentenceOf(json, "en"), SentenceOf(json, "zh")},

@@ -38,7 +38,13 @@ struct ReportInFile {
   // Whether this program writes the same file around these data: another page, be it another version's, may show
   // anything.
   bool page_is_ours = false;
+  // What its pictures are drawn from, as it stands in the file; PicturesText of the same pictures is the same text. The
+  // report's signature does not cover them.
+  std::string pictures;
 };
+
+// As a file holds it: nullptr for none.
+std::string PicturesText(const v1::ReportPictures* pictures);
 
 // What stands in a file that HtmlReportFile made. NotFound: no such thing in it; InvalidArgument: it cannot be read.
 absl::StatusOr<ReportInFile> ReportInHtml(absl::string_view html, const Rules& rules);

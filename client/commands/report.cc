@@ -132,7 +132,7 @@ bool HasShape(const OrderedJson& report) {
 absl::StatusOr<ReportInFile> ReadReportFile(CommandEnv& env, const std::string& file) {
   PARITECT_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(env.fs, file, kReportBytesMax));
   // A report in one HTML file holds its JSON.
-  ReportInFile made = {OrderedJson(), /*page_is_ours=*/true};
+  ReportInFile made = {OrderedJson(), /*page_is_ours=*/true, PicturesText(nullptr)};
   if (absl::StartsWith(text, "<!DOCTYPE html>")) {
     auto inside = ReportInHtml(text, env.rules);
     if (!inside.ok()) return Annotate(inside.status(), DisplayBytes(file));
@@ -241,8 +241,10 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
   if (!trusted.ok()) return UsageError(env, kVerify, trusted.status().message());
   Verifier verifier(env);
   verifier.Consistent(*json);
+  const bool drawn = read->page_is_ours && read->pictures != PicturesText(nullptr);
   if (audit.empty()) {
-    const std::string signature = JudgeSignature(*json, *trusted, verifier);
+    std::string signature = JudgeSignature(*json, *trusted, verifier);
+    if (drawn) absl::StrAppend(&signature, "; its pictures are not signed (--audit compares them, too)");
     return EndOfVerify(env, verifier, file, absl::StrCat("agrees with itself; ", signature));
   }
   return WithServer(env, kVerify, remote, [&](Connection& connection) {
@@ -265,6 +267,9 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
       }
     }
     verifier.Equal(plain, stored);
+    if (drawn && read->pictures != PicturesText(answer->has_pictures() ? &answer->pictures() : nullptr)) {
+      verifier.Fault("its pictures are not those of the server's report");
+    }
     return EndOfVerify(
         env, verifier, file,
         absl::StrCat("is the report of run ", answer->run().number(), " of audit ", audit, "; ", signature));

@@ -133,6 +133,22 @@ def test_answers():
         cluster.client("report", "example", "-o", "json=" + report, code=[0, 1])
         cluster.client("report", "verify", report, "--audit", "example")
         cluster.client("report", "verify", report, "--audit", "example", "--run", "1", code=1)
+        page = os.path.join(cluster.work, "report.html")
+        cluster.client("report", "example", "-o", "html=" + page, code=[0, 1])
+        cluster.client("report", "verify", page, "--audit", "example")
+        check("pictures are not signed" in cluster.client("report", "verify", page).stdout, "a page with pictures")
+        # Pictures of another report beside a signed one: the signature holds, and the server knows better.
+        text = open(page, encoding="utf-8").read()
+        begin = text.index('id="pictures">') + len('id="pictures">')
+        end = text.index("</script>", begin)
+        check(text[begin:end] != "null", "the example has pictures")
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text[:begin] + "null" + text[end:])
+        cluster.client("report", "verify", page)
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text[:begin] + text[begin:end].replace('"baseline"', '"other"', 1) + text[end:])
+        forged = cluster.client("report", "verify", page, "--audit", "example", code=1)
+        check("pictures are not those" in forged.stdout, forged.stdout)
         why = cluster.client("why", failed["id"], "--audit", "example", code=[0, 1]).stdout
         check("npu-01" in why and "Chen" in why, why)
         cluster.client("audit", "wait", "example", "--timeout", "5s")
