@@ -180,6 +180,8 @@ TEST_F(CheckCommandTest, CompletionNamesEveryCommandAndItsOptions) {
     EXPECT_THAT(out_.str(), HasSubstr("migrated"));
     EXPECT_THAT(out_.str(), HasSubstr("data.sharding.ranks"));
   }
+  EXPECT_EQ(Run({"completion", "bash"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("help) choices=\"attach "));  // `help TAB` gives commands, not files
   EXPECT_EQ(Run({"completion", "tcsh"}), kExitUsage);
 }
 

@@ -97,7 +97,8 @@ std::string OptionCases(const CommandEnv& env) {
 
 // The cases of one `case COMMAND in` that give the words in the place of a verb.
 std::string VerbCases(const CommandEnv& env) {
-  std::string cases = "      completion) choices=\"bash zsh fish\" ;;\n";
+  std::string cases = absl::StrCat("      completion) choices=\"bash zsh fish\" ;;\n      help) choices=\"",
+                                   CommandNames(), "\" ;;\n");
   for (const Command* command : AllCommands()) {
     const std::string verbs = VerbNames(WordsOf(*command, env));
     if (!verbs.empty()) absl::StrAppend(&cases, "      ", command->name, ") choices=\"", verbs, "\" ;;\n");
@@ -211,6 +212,7 @@ void Fish(const CommandEnv& env) {
     }
   }
   env.out
+      << "complete -c paritect -n '__fish_seen_subcommand_from help' -f -a " << FishQuoted(CommandNames()) << "\n"
       << "complete -c paritect -n '__fish_seen_subcommand_from explain why attest' -f -a "
       << FishQuoted(absl::StrJoin(CatalogueIds(env.rules, true), " ")) << "\n"
       << "complete -c paritect -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n"

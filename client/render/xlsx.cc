@@ -40,9 +40,14 @@ std::string Cell(absl::string_view text) {
 class TemporaryFile {
  public:
   TemporaryFile() {
+    // A TMPDIR that is not there, or may not be written, is no reason against a report: then /tmp, as others do.
     const char* folder = getenv("TMPDIR");
-    name_ = absl::StrCat(folder == nullptr || *folder == '\0' ? "/tmp" : folder, "/paritect-XXXXXX");
-    descriptor_ = mkstemp(name_.data());
+    for (const char* place : {folder, "/tmp"}) {
+      if (place == nullptr || *place == '\0') continue;
+      name_ = absl::StrCat(place, "/paritect-XXXXXX");
+      descriptor_ = mkstemp(name_.data());
+      if (descriptor_ >= 0) return;
+    }
   }
   ~TemporaryFile() {
     if (descriptor_ < 0) return;

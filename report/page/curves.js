@@ -105,7 +105,8 @@ function valueChart(curve, width, colours, sync) {
     value: (plot, value) => short(value)});
   const edge = {stroke: "transparent", points: {show: false}, value: (plot, value) => short(value)};
   const holes = (side) => holesOf(curve.at, curve[side], curve[side + "_nonfinite"], isThinned(curve));
-  const series = [{label: t("axis_" + curve.axis)}];
+  // Without it the library's legend shows "--" where no step is pointed at.
+  const series = [{label: t("axis_" + curve.axis), value: (plot, value) => short(value)}];
   const data = [curve.at];
   const put = (label, look, values, side) => {
     series.push(Object.assign({label}, withHoles(look, curve.at, values, holes(side))));
@@ -138,7 +139,8 @@ function differenceChart(curve, width, colours, sync) {
   const holes = holesOf(curve.difference_at, curve.difference, curve.baseline_nonfinite.concat(curve.migrated_nonfinite),
     isThinned(curve));
   const told = Object.assign({label: t("difference")}, line(colours.text), {width: 2, points: {show: curve.at.length < 60}});
-  const series = [{label: t("axis_" + curve.axis)}, withHoles(told, curve.difference_at, curve.difference, holes)];
+  const series = [{label: t("axis_" + curve.axis), value: (plot, value) => short(value)},
+    withHoles(told, curve.difference_at, curve.difference, holes)];
   const data = [curve.difference_at, curve.difference];
   if (limited) {
     series.push(Object.assign({label: "+" + t("limit")}, line(colours.warn, [4, 4])),
