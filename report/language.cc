@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "rules/phrases.h"
 
 namespace paritect {
 namespace {
@@ -58,6 +59,10 @@ std::string InAll(absl::Span<const Language> languages, const v1::Text& text, ab
     }
   }
   return out;
+}
+
+std::string ValueIn(Language language, absl::string_view value) {
+  return language == Language::kChinese ? BuiltInValuePhrases().InChinese(value) : std::string(value);
 }
 
 }  // namespace paritect

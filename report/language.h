@@ -30,6 +30,10 @@ const std::string& In(Language language, const v1::Text& text);
 // The text in each language, joined; once where both are the same.
 std::string InAll(absl::Span<const Language> languages, const v1::Text& text, absl::string_view separator = " / ");
 
+// A value of a finding, or its subject, as it is shown: in Chinese its words are said in Chinese ("733 bytes"), and
+// names, numbers and what stands in files stay what they are (rules/data/value_phrases.yaml).
+std::string ValueIn(Language language, absl::string_view value);
+
 }  // namespace paritect
 
 #endif  // PARITECT_REPORT_LANGUAGE_H_

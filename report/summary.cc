@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -132,9 +133,13 @@ absl::string_view Colon(Language language) {
   return language == Language::kChinese ? "：" : ": ";
 }
 
+absl::string_view LabelColon(Language language) {
+  return absl::StripTrailingAsciiWhitespace(Colon(language));
+}
+
 std::string BriefFinding(Language language, const v1::Report& report, const v1::CheckResult& check,
                          const v1::Finding& finding) {
-  const std::string subject = DisplayBytes(finding.subject());
+  const std::string subject = ValueIn(language, DisplayBytes(finding.subject()));
   const std::string name = NamesARun(report, subject) ? In(language, check.title()) : ShortSubject(subject);
   const absl::string_view before = WithoutSource(finding.baseline());
   const absl::string_view after = WithoutSource(finding.migrated());
@@ -142,7 +147,9 @@ std::string BriefFinding(Language language, const v1::Report& report, const v1::
   const bool told_by_values = !absl::StartsWith(before, "md5 ") && !absl::StrContains(before, ": ") &&
                               !absl::StrContains(before, " -> ") && IsShort(before) && IsShort(after) &&
                               before != after;
-  if (told_by_values) return TerminalSafe(absl::StrCat(name, " ", before, " → ", after));
+  if (told_by_values) {
+    return TerminalSafe(absl::StrCat(name, " ", ValueIn(language, before), " → ", ValueIn(language, after)));
+  }
   const std::string& message = In(language, finding.message());
   const std::string clause = TerminalSafe(FirstClause(message));
   // "baseline: lr_base" and "lr_base: two sources disagree": the name is not told twice.

@@ -16,6 +16,8 @@ namespace paritect {
 
 // What parts a name from what is said of it: full-width in Chinese.
 absl::string_view Colon(Language language);
+// The same behind a label, which a blank parts from its text.
+absl::string_view LabelColon(Language language);
 
 // A finding in a few words: "train/part-00007.jsonl cut off at byte 733 of 949", "lr_decay_style cosine → linear".
 std::string BriefFinding(Language language, const v1::Report& report, const v1::CheckResult& check,

@@ -10,6 +10,7 @@
 #include "client/report/limits_text.h"
 #include "client/verbs.h"
 #include "common/nearest.h"
+#include "report/summary.h"
 #include "report/terminal.h"
 #include "report/view.h"
 
@@ -30,10 +31,13 @@ struct Explainer {
 
   std::string Say(absl::string_view id) const { return Word(env.rules, options.languages, id); }
   void Part(absl::string_view label_id, const v1::Text& text) {
-    if (!text.en().empty()) w.WrappedText(2, absl::StrCat(Say(label_id), ":"), text, Style::kDim);
+    if (!text.en().empty())
+      w.WrappedText(2, absl::StrCat(Say(label_id), LabelColon(options.languages[0])), text, Style::kDim);
   }
   void Part(absl::string_view label_id, const std::vector<std::string>& lines) {
-    if (!lines.empty()) w.Wrapped(2, absl::StrCat(Say(label_id), ":"), absl::StrJoin(lines, "; "), Style::kDim);
+    if (!lines.empty())
+      w.Wrapped(2, absl::StrCat(Say(label_id), LabelColon(options.languages[0])), absl::StrJoin(lines, "; "),
+                Style::kDim);
   }
 
   void CheckLine(const CatalogueCheck& check) {
@@ -59,7 +63,8 @@ struct Explainer {
 
   void ExplainCheck(const CatalogueItem& item, const CatalogueCheck& check) {
     w.Wrapped(0, check.id, InAll(options.languages, check.title), Style::kBold);
-    w.Wrapped(2, absl::StrCat(Say("ui_required"), ":"), Say(check.required ? "ui_yes" : "ui_no"), Style::kDim);
+    w.Wrapped(2, absl::StrCat(Say("ui_required"), LabelColon(options.languages[0])),
+              Say(check.required ? "ui_yes" : "ui_no"), Style::kDim);
     Part("ui_asks", check.asks);
     Part("ui_rule", check.rule);
     Part("ui_limits", LimitsInForce(env.rules, profile, check, options.languages));
@@ -80,7 +85,7 @@ struct Explainer {
         CatalogueCheck only = check;
         only.limits = {name};
         w.Wrapped(0, LimitsInForce(env.rules, profile, only, options.languages)[0], check.id, Style::kBold);
-        w.WrappedText(2, absl::StrCat(Say("ui_rule"), ":"), check.rule, Style::kDim);
+        w.WrappedText(2, absl::StrCat(Say("ui_rule"), LabelColon(options.languages[0])), check.rule, Style::kDim);
       }
     }
     return true;
@@ -104,7 +109,8 @@ struct Explainer {
       any = true;
       const Message& message = entry->message();
       w.WrappedText(2, "", message.text);
-      if (!message.fix.en().empty()) w.WrappedText(4, absl::StrCat(Say("ui_fix"), ":"), message.fix, Style::kGreen);
+      if (!message.fix.en().empty())
+        w.WrappedText(4, absl::StrCat(Say("ui_fix"), LabelColon(options.languages[0])), message.fix, Style::kGreen);
     }
     return any;
   }

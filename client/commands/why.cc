@@ -15,6 +15,7 @@
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "formats/audit_file.h"
+#include "report/summary.h"
 #include "report/view.h"
 
 namespace paritect {
@@ -64,12 +65,13 @@ class Printer {
   void Print(const Answer& answer) {
     const v1::CheckResult& result = answer.result;
     w_.Wrapped(0, result.id(), InAll(options_.languages, result.title()), Style::kBold);
-    w_.Wrapped(2, absl::StrCat(Say("ui_verdict"), ":"), VerdictName(rules_, options_.languages, result.verdict()),
-               Style::kDim);
-    w_.WrappedText(2, absl::StrCat(Say("ui_rule"), ":"), answer.check.rule, Style::kDim);
+    w_.Wrapped(2, absl::StrCat(Say("ui_verdict"), LabelColon(options_.languages[0])),
+               VerdictName(rules_, options_.languages, result.verdict()), Style::kDim);
+    w_.WrappedText(2, absl::StrCat(Say("ui_rule"), LabelColon(options_.languages[0])), answer.check.rule, Style::kDim);
     const std::vector<std::string> limits = LimitsInForce(rules_, profile_, answer.check, options_.languages);
     if (!limits.empty()) {
-      w_.Wrapped(2, absl::StrCat(Say("ui_limits"), ":"), absl::StrJoin(limits, "; "), Style::kDim);
+      w_.Wrapped(2, absl::StrCat(Say("ui_limits"), LabelColon(options_.languages[0])), absl::StrJoin(limits, "; "),
+                 Style::kDim);
     }
     Attested(result);
     if (result.findings_size() > 0) w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_findings"), Style::kBold)));
@@ -114,8 +116,8 @@ class Printer {
   void Finding(const v1::Finding& finding, const std::vector<EvidencePiece>& pieces) {
     w_.Wrapped(4, absl::StrCat(SeverityWord(finding.severity()), " ", finding.kind()), finding.subject(), Style::kBold);
     w_.WrappedText(6, "", finding.message());
-    Value("ui_baseline", finding.baseline());
-    Value("ui_migrated", finding.migrated());
+    Value("ui_baseline", ValueIn(options_.languages[0], finding.baseline()));
+    Value("ui_migrated", ValueIn(options_.languages[0], finding.migrated()));
     for (int i = 0; i < finding.evidence_size(); ++i) {
       const std::string side = SideOf(finding, i, pieces);
       Value("ui_source", side.empty() ? finding.evidence(i) : absl::StrCat(side, ": ", finding.evidence(i)));
@@ -130,7 +132,8 @@ class Printer {
                  Say("ui_waived_by", {{"by", waiver.by()}, {"until", waiver.until()}, {"reason", waiver.reason()}}));
     }
     if (!finding.remedy().en().empty())
-      w_.WrappedText(6, absl::StrCat(Say("ui_fix"), ":"), finding.remedy(), Style::kGreen);
+      w_.WrappedText(6, absl::StrCat(Say("ui_fix"), LabelColon(options_.languages[0])), finding.remedy(),
+                     Style::kGreen);
   }
 
   // "weight_decay  0.1 (a.log:12) = 0.1 (b.log:15)", key by key.
@@ -154,21 +157,23 @@ class Printer {
   }
 
   void Value(absl::string_view label_id, const std::string& value) {
-    if (!value.empty()) w_.Wrapped(6, absl::StrCat(Say(label_id), ":"), value, Style::kDim);
+    if (!value.empty())
+      w_.Wrapped(6, absl::StrCat(Say(label_id), LabelColon(options_.languages[0])), value, Style::kDim);
   }
 
   void Missing(const v1::Missing& missing) {
     w_.WrappedText(4, "", missing.what());
     if (!missing.from().empty()) Value("ui_from", missing.from());
-    if (!missing.how().en().empty()) w_.WrappedText(6, absl::StrCat(Say("ui_get"), ":"), missing.how(), Style::kGreen);
+    if (!missing.how().en().empty())
+      w_.WrappedText(6, absl::StrCat(Say("ui_get"), LabelColon(options_.languages[0])), missing.how(), Style::kGreen);
   }
 
   void Piece(const EvidencePiece& piece) {
     std::string where = absl::StrCat(Say(absl::StrCat("ui_", piece.side)), w_.dot(), piece.run, w_.dot(), piece.node);
     if (piece.rank >= 0) absl::StrAppend(&where, w_.dot(), "rank ", piece.rank);
     w_.Wrapped(4, where, absl::StrCat(Say(absl::StrCat("kind_", piece.kind)), w_.dot(), piece.source), Style::kDim);
-    std::string text =
-        absl::StrCat(Say(absl::StrCat("outcome_", piece.outcome)), ": ", InAll(options_.languages, piece.content));
+    std::string text = absl::StrCat(Say(absl::StrCat("outcome_", piece.outcome)), Colon(options_.languages[0]),
+                                    InAll(options_.languages, piece.content));
     if (!piece.collected_at.empty()) {
       absl::StrAppend(&text, w_.dot(),
                       Say("ui_collected_at", {{"when", piece.collected_at}, {"by", piece.collected_by}}));

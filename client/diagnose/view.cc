@@ -35,7 +35,8 @@ class Tree {
 
   void Print(const Diagnosis& diagnosis, const v1::Report& report) {
     const std::vector<Cause> causes = CausesOf(BuiltInCauses(), report);
-    w_.Wrapped(0, absl::StrCat(Say("diagnose_heading"), ":"), Say(ScenarioMessage(diagnosis)), Style::kBold);
+    w_.Wrapped(0, absl::StrCat(Say("diagnose_heading"), LabelColon(options_.languages[0])),
+               Say(ScenarioMessage(diagnosis)), Style::kBold);
     if (diagnosis.decided_by != nullptr) Decision(*diagnosis.decided_by);
     Causes(causes, report);
     w_.Line();
@@ -59,7 +60,7 @@ class Tree {
     if (check.verdict() != v1::VERDICT_NOT_PERFORMED) return;
     for (const v1::Missing& missing : check.missing()) {
       w_.WrappedText(2, "-", missing.what());
-      w_.WrappedText(4, absl::StrCat(Say("ui_get"), ":"), missing.how(), Style::kGreen);
+      w_.WrappedText(4, absl::StrCat(Say("ui_get"), LabelColon(options_.languages[0])), missing.how(), Style::kGreen);
     }
   }
 
@@ -156,9 +157,12 @@ class Tree {
       const v1::Finding& finding = *findings[i];
       Lines(inner + "- ", inner + "  ", Both(finding.message()), Style::kPlain);
       std::string values;
-      if (!finding.baseline().empty()) absl::StrAppend(&values, Say("ui_baseline"), ": ", finding.baseline());
+      if (!finding.baseline().empty())
+        absl::StrAppend(&values, Say("ui_baseline"), Colon(options_.languages[0]),
+                        ValueIn(options_.languages[0], finding.baseline()));
       if (!finding.migrated().empty()) {
-        absl::StrAppend(&values, values.empty() ? "" : w_.dot(), Say("ui_migrated"), ": ", finding.migrated());
+        absl::StrAppend(&values, values.empty() ? "" : w_.dot(), Say("ui_migrated"), Colon(options_.languages[0]),
+                        ValueIn(options_.languages[0], finding.migrated()));
       }
       if (!values.empty()) Lines(inner + "  ", inner + "  ", values, Style::kDim);
     }
@@ -183,17 +187,19 @@ class Tree {
   // `label`: what the walk's place is, with causes to remove before it or without.
   void Next(const Diagnosis& diagnosis, absl::string_view label) {
     if (diagnosis.exhausted) {
-      w_.Wrapped(0, absl::StrCat(Say(label), ":"), Say("diagnose_exhausted"), Style::kBold);
+      w_.Wrapped(0, absl::StrCat(Say(label), LabelColon(options_.languages[0])), Say("diagnose_exhausted"),
+                 Style::kBold);
     }
     if (!diagnosis.next.has_value()) {
       if (!diagnosis.exhausted) {
-        w_.Wrapped(0, absl::StrCat(Say(label), ":"), Say("diagnose_nothing_left"), Style::kBold);
+        w_.Wrapped(0, absl::StrCat(Say(label), LabelColon(options_.languages[0])), Say("diagnose_nothing_left"),
+                   Style::kBold);
       }
       return;
     }
     const StageAnswer& stage = diagnosis.stages[diagnosis.next->stage];
     const StepAnswer& step = stage.steps[diagnosis.next->step];
-    w_.Wrapped(0, absl::StrCat(Say(label), ":"),
+    w_.Wrapped(0, absl::StrCat(Say(label), LabelColon(options_.languages[0])),
                absl::StrCat(Both(stage.stage->title), w_.dot(), Both(step.step->title)), Style::kBold);
     int number = 0;
     if (step.verdict == v1::VERDICT_FAIL) {

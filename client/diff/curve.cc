@@ -20,6 +20,7 @@
 #include "client/report/json.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/summary.h"
 #include "report/terminal.h"
 #include "report/view.h"
 
@@ -296,7 +297,7 @@ class Printer {
   }
 
   void Line(absl::string_view label_id, const std::string& value) {
-    w_.Wrapped(2, StrCat(Say(label_id), ":"), value, Style::kDim);
+    w_.Wrapped(2, StrCat(Say(label_id), LabelColon(request_.render.languages[0])), value, Style::kDim);
   }
 
   std::string Step(std::int64_t step) const { return Say("curve_step", {{"step", StrCat(step)}}); }

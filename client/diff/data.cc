@@ -26,6 +26,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
+#include "report/summary.h"
 #include "report/view.h"
 
 namespace paritect {
@@ -272,7 +273,9 @@ class Tree {
             {{"equal", StrCat(counts.equal)}, {"different", StrCat(counts.different())}, {"kinds", InWords(counts)}}));
   }
 
-  void Gap(const std::string& text) { w_.Wrapped(0, StrCat(Say("ui_diff_unread"), ":"), text, Style::kYellow); }
+  void Gap(const std::string& text) {
+    w_.Wrapped(0, StrCat(Say("ui_diff_unread"), LabelColon(request_.render.languages[0])), text, Style::kYellow);
+  }
 
  private:
   std::string Say(absl::string_view id, const MessageArgs& args = {}) const {

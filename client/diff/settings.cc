@@ -11,6 +11,7 @@
 #include "client/report/json.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/summary.h"
 #include "report/terminal.h"
 #include "report/view.h"
 
@@ -133,7 +134,8 @@ class Table {
       Row(row);
     }
     if (!area.empty()) w_.Line();
-    for (const std::string& one : unread) w_.Wrapped(0, StrCat(Say("ui_diff_unread"), ":"), one, Style::kYellow);
+    for (const std::string& one : unread)
+      w_.Wrapped(0, StrCat(Say("ui_diff_unread"), LabelColon(request_.render.languages[0])), one, Style::kYellow);
     List("ui_diff_ignored", difference.ignored);
     List("ui_diff_by_nature", difference.by_nature);
     if (difference.withheld > 0)

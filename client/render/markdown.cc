@@ -171,8 +171,8 @@ class Markdown {
     out_ << "- **" << Escape(finding.kind()) << "** " << Code(finding.subject()) << ": " << Show(finding.message())
          << "\n";
     if (!finding.baseline().empty() || !finding.migrated().empty()) {
-      out_ << "  - " << Say("ui_baseline") << " " << Code(finding.baseline()) << ", " << Say("ui_migrated") << " "
-           << Code(finding.migrated()) << "\n";
+      out_ << "  - " << Say("ui_baseline") << " " << Code(ValueIn(options_.languages[0], finding.baseline())) << ", "
+           << Say("ui_migrated") << " " << Code(ValueIn(options_.languages[0], finding.migrated())) << "\n";
     }
     if (finding.evidence_size() > 0) {
       out_ << "  - " << Say("ui_evidence") << ": " << Escape(absl::StrJoin(finding.evidence(), "; ")) << "\n";

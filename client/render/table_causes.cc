@@ -119,8 +119,8 @@ class CausesWriter {
   }
 
   void Finding(const v1::Finding& finding, std::size_t times, const Depth& depth) {
-    const std::string subject = DisplayBytes(finding.subject());
     for (const Language language : options_.languages) {
+      const std::string subject = ValueIn(language, DisplayBytes(finding.subject()));
       std::string text = In(language, finding.message());
       if (!subject.empty() && !absl::StrContains(text, subject)) text = absl::StrCat(subject, Colon(language), text);
       Cut(kIndent, "", Times(text, times, language), depth.message_lines);
@@ -157,8 +157,8 @@ class CausesWriter {
     const bool two = !baseline.empty() && !migrated.empty() && finding.evidence_size() == 2 && !sources.empty();
     if (two) sources = {DisplayBytes(finding.evidence(0)), DisplayBytes(finding.evidence(1))};
     const bool pair = two || (!baseline.empty() && !migrated.empty() && sources.size() == 2);
-    Value("ui_baseline", baseline, pair ? sources[0] : "", depth);
-    Value("ui_migrated", migrated, pair ? sources[1] : "", depth);
+    Value("ui_baseline", ValueIn(options_.languages[0], baseline), pair ? sources[0] : "", depth);
+    Value("ui_migrated", ValueIn(options_.languages[0], migrated), pair ? sources[1] : "", depth);
     if (!pair && !sources.empty()) Value("screen_at", absl::StrJoin(sources, "; "), "", depth);
   }
 

@@ -43,14 +43,16 @@ class FullParts {
     w_.Wrapped(0, check.id(), InAll(options_.languages, check.title()), Style::kBold);
   }
 
+  std::string Shown(const std::string& value) const { return ValueIn(options_.languages[0], value); }
+
   // "baseline A ≠ migrated B  [source; source]"
   std::string Values(const v1::Finding& finding) {
     std::vector<std::string> parts;
     if (!finding.baseline().empty()) {
-      parts.push_back(absl::StrCat(Say("ui_baseline"), " ", w_.Safe(finding.baseline(), kValueColumns)));
+      parts.push_back(absl::StrCat(Say("ui_baseline"), " ", w_.Safe(Shown(finding.baseline()), kValueColumns)));
     }
     if (!finding.migrated().empty()) {
-      parts.push_back(absl::StrCat(Say("ui_migrated"), " ", w_.Safe(finding.migrated(), kValueColumns)));
+      parts.push_back(absl::StrCat(Say("ui_migrated"), " ", w_.Safe(Shown(finding.migrated()), kValueColumns)));
     }
     // A note may set values side by side that a rule takes as equal.
     const bool differ =

@@ -200,8 +200,9 @@ class Workbook {
     for (const v1::Finding& finding : check.findings()) {
       std::string answer;
       if (finding.has_waived()) answer = Answer("ui_waived_by", finding.waived());
-      line({finding.kind(), finding.subject(), finding.baseline(), finding.migrated(), Say(finding.message()),
-            Say(finding.remedy()), absl::StrJoin(finding.evidence(), "\n"), answer},
+      line({finding.kind(), finding.subject(), ValueIn(options_.languages[0], finding.baseline()),
+            ValueIn(options_.languages[0], finding.migrated()), Say(finding.message()), Say(finding.remedy()),
+            absl::StrJoin(finding.evidence(), "\n"), answer},
            verdict);
     }
     for (const v1::Missing& missing : check.missing()) {
