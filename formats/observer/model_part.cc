@@ -200,6 +200,7 @@ void ModelPart::TakeFed(const ObservedRecord& record) {
   const auto root = record.Integer("root");
   const auto number = record.Integer("n");
   if (!root || !number || !record.Boolean("training").value_or(false) || first_fed_.size() >= kFedMax) return;
+  if (roots_.contains(*root)) roots_[*root].trains = true;  // also one that is trained in evaluation mode
   first_fed_[{*root, *number}] = {DigestOfTensors(record), record.line()};
 }
 

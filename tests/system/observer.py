@@ -363,6 +363,72 @@ def torn_python():
             check(seen.returncode == 0 and seen.stdout == bare.stdout, (broken, seen.stderr.decode()[-1500:]))
 
 
+ODD_PROGRAMS = {
+    "clock": "own = time.perf_counter\ndef odd():\n  if ours(): raise OSError\n  return own()\ntime.perf_counter = odd",
+    "time": "own = time.time\ndef odd():\n  if ours(): raise OSError\n  return own()\ntime.time = odd",
+    "json": "import json\ndef odd(*a, **k): raise ValueError\njson.dumps = odd",
+    "memory": "import json\ndef odd(*a, **k): raise MemoryError\njson.dumps = odd",
+    "grad": "own = torch.is_grad_enabled\ndef odd():\n  if ours(): raise RuntimeError\n  return own()\n"
+            "torch.is_grad_enabled = odd",
+    "numpy": "import numpy\ngetattr(numpy.random, 'set_bit_generator', id)(numpy.random.PCG64(3))",
+    "random": "import random\nrandom.getstate = None",
+    "modules": "for name in [n for n in sys.modules if n.startswith('_paritect')]: del sys.modules[name]",
+    "finders": "sys.meta_path[:] = [one for one in sys.meta_path if 'Paritect' not in type(one).__name__]",
+    "descriptors": "os.closerange(3, 4096)",
+    "folder": "os.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')",
+    "leaves": "import atexit\natexit.register(lambda: os._exit(7))",
+}
+ODD_BEGIN = r'''
+import os, sys, time, torch
+def ours(): return "paritect_observe" in sys._getframe(2).f_code.co_filename
+'''
+ODD_END = r'''
+from state_digest import Net, small_data
+torch.manual_seed(1)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+for x, y in torch.utils.data.DataLoader(small_data(), batch_size=16, shuffle=True):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+print([value.double().sum().item().hex() for value in model.state_dict().values()], torch.rand(1).item().hex())
+'''
+
+
+def odd_programs():
+    """Programs that replace what hooks stand on (clocks, the way to JSON, generators, modules, descriptors), and change
+    nothing of the training: the same output and code as without an observer, and no word beside it."""
+    with Place() as place:
+        script, folder = os.path.join(place, "odd.py"), os.path.join(place, "observe")
+        os.mkdir(folder)
+        observer = {"PYTHON_PARITECT_OBSERVE": folder, "PYTHON_PARITECT_OBSERVER": os.path.join(BUILD, "observer"),
+                    "LD_PRELOAD": os.path.join(BUILD, "libparitect-trace.so")}
+        for name, text in dict({"": ""}, **ODD_PROGRAMS).items():
+            with open(script, "w") as file:
+                file.write(ODD_BEGIN + text + ODD_END)
+            seen = run(command(script), place, **(observer if name else {}))
+            bare = seen if not name else bare
+            check((seen.stdout, seen.stderr) == (bare.stdout, b""), (name, bare, seen))
+            check(seen.returncode == (7 if name == "leaves" else 0), (name, seen))
+
+
+def in_evaluation_mode():
+    """A model that is trained without ever being in training mode is recorded as any other, but for its operators."""
+    with Place() as place:
+        script = os.path.join(place, "train.py")
+        with open(script, "w") as file:
+            file.write(ODD_BEGIN + ODD_END.replace("Net()", "Net().eval()"))
+        check(observed(script, place).returncode == 0, "in_evaluation_mode")
+        check(not faults(place), faults(place))
+        found, = records(place).values()
+        check({"weights", "seeds", "flags", "grads", "update", "group"} <= {one["k"] for one in found}, "kinds")
+        first = next(i for i, one in enumerate(found) if one["k"] == "weights")
+        check(found[first]["at"] == 0 and first < [one["k"] for one in found].index("step"), found[first])
+        names = {parameter[0] for one in found if one["k"] == "group" for parameter in one["params"]}
+        check(names and None not in names, names)
+        check([one["forwards"] for one in found if one["k"] == "step"][:3] == [1, 1, 1], "forwards")
+
+
 def standin(name):
     """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not
     tried."""
@@ -429,7 +495,8 @@ def main():
         {"same": same, "standin": standin}[mode](sys.argv[3])
     else:
         {"level": level, "way_in": way_in, "faults": faults_inside, "disk_full": disk_full, "folder_gone": folder_gone,
-         "killed": killed, "torn_python": torn_python, "forks": forks, "truth": truth, "pythons": pythons}[mode]()
+         "killed": killed, "torn_python": torn_python, "forks": forks, "truth": truth, "pythons": pythons,
+         "odd_programs": odd_programs, "in_evaluation_mode": in_evaluation_mode}[mode]()
 
 
 main()

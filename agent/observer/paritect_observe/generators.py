@@ -19,15 +19,38 @@ def digest(data):
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def torch_state():
+    return fingerprint.hex_of(fingerprint.digest(torch.get_rng_state())) if fingerprint.load() else None
+
+
+def random_state():
+    return digest(repr(random.getstate()).encode())
+
+
+def numpy_state():
+    module = sys.modules.get("numpy.random")
+    if module is None:
+        return None
+    return digest(repr(plain(module.get_state(legacy=False))).encode())  # the other form warns of newer generators
+
+
+def plain(state):
+    """The same with the bytes of arrays."""
+    if type(state) is dict:
+        return sorted((name, plain(value)) for name, value in state.items())
+    return state.tobytes() if hasattr(state, "tobytes") else state
+
+
 def states():
     """{generator: digest of its state}; without those that cannot be read."""
-    out = {"random": digest(repr(random.getstate()).encode())}
-    if fingerprint.load():
-        out["torch"] = fingerprint.hex_of(fingerprint.digest(torch.get_rng_state()))
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and "numpy.random" in sys.modules:
-        name, keys, place, has_gauss, gauss = numpy.random.get_state()
-        out["numpy"] = digest(keys.tobytes() + repr((name, place, has_gauss, gauss)).encode())
+    out = {}
+    for name, read in (("torch", torch_state), ("random", random_state), ("numpy", numpy_state)):
+        try:
+            state = read()
+        except Exception:
+            state = None
+        if state is not None:
+            out[name] = state
     return out
 
 

@@ -56,16 +56,20 @@ def guarded(place, look, *args):
     if place.off or _thread.busy or is_deep is not None and is_deep():
         return None
     _thread.busy = True
-    begin = time.perf_counter()
+    begin = 0.0
     try:
+        begin = time.perf_counter()
         place.calls += 1
         return look(*args)
     except Exception as fault:
         tell_fault(place, fault)
         return None
     finally:
-        spent_seconds += time.perf_counter() - begin
         _thread.busy = False
+        try:
+            spent_seconds += time.perf_counter() - begin
+        except Exception:
+            pass  # a clock that the program replaced
 
 
 def tell_fault(place, fault):

@@ -122,6 +122,14 @@ def end_with_multiprocessing(_):
 
 
 def end():
+    try:
+        tell_end()
+    except Exception:
+        pass  # nothing may be said at the end of a program
+    record.writer = None
+
+
+def tell_end():
     writer = record.writer
     if writer is None or not writer.begun or writer.pid != os.getpid():
         return
@@ -131,4 +139,3 @@ def end():
     counters = {name: one.calls for name, one in guard.sites.items() if one.calls}
     record.write("end", why="exit", spent_ms=round(guard.spent_seconds * 1000, 3), calls=sum(counters.values()),
                  errors=guard.errors, lost=writer.lost, counters=counters, **fields)
-    record.writer = None

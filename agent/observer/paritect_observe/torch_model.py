@@ -61,6 +61,7 @@ class Root(object):
         self.phases = 0
         self.training_forwards = 0
         self.other_forwards = 0
+        self.trains_in_evaluation = False
         # Of DistributedDataParallel, which no_sync() changes.
         self.may_not_synchronise = "require_backward_grad_sync" in describe.attributes(module)
 
@@ -133,6 +134,8 @@ class Models(object):
         self.on_first_training = []  # called with the root, before its first training forward
         self.on_training_forward = []  # called with the root at each outermost one
         self.updates = lambda: 0     # updates done by all optimizers
+        self.trained = False         # a root was in training mode, with gradients
+        self.may_train = None        # until then: the root whose forward in evaluation mode made gradients last
         self.main_thread = threading.main_thread().ident
 
     # --- finding roots ---
@@ -253,7 +256,7 @@ class Models(object):
     def begin_forward(self, root, module, args, kwargs):
         grad = torch.is_grad_enabled()
         mode = (bool(module.training), grad, not grad and is_inference())  # inference runs without gradients
-        trains = mode[0] and grad
+        trains = grad and (mode[0] or root.trains_in_evaluation)
         if trains and root.training_forwards == 0:
             self.first_training(root)
         if mode != root.mode:
@@ -268,6 +271,8 @@ class Models(object):
             self.tell_fed(root, trains, n, args, kwargs)
         if not trains:
             root.other_forwards += 1
+            if grad and not self.trained:
+                self.may_train = root
             return
         for look in self.on_training_forward:
             look(root)
@@ -276,13 +281,27 @@ class Models(object):
             self.stop_looking()
 
     def first_training(self, root):
+        self.tell_beginning(root)
+        if process.full():
+            OPERATORS.begin(root, submodules(root.module()), self.updates())
+
+    def tell_beginning(self, root):
+        self.trained, self.may_train = True, None
         for name, parameter in root.parameters():
             self.names[id(parameter)] = (name, root.id)
         for look in self.on_first_training:
             look(root)
         if process.full():
             self.tell_weights(root, 0, fingerprint.WEIGHTS | fingerprint.HISTOGRAM)
-            OPERATORS.begin(root, submodules(root.module()), self.updates())
+
+    def trains_in_evaluation(self):
+        """A backward begins, and nothing ran in training mode before it: what ran last is trained as it is, its weights
+        still those that its forward took."""
+        root, self.may_train = self.may_train, None
+        if root.module() is not None and any(p.requires_grad for _, p in root.parameters()):
+            root.trains_in_evaluation = True
+            root.training_forwards = 1
+            self.tell_beginning(root)
 
     def tell_weights(self, root, at, wanted, only=None, **more):
         """`only`: ids of the parameters to tell; None: all."""
@@ -397,6 +416,7 @@ def reset():
     old = MODELS
     old.roots, old.by_id, old.inside, old.names, old.above = [], {}, {}, {}, []
     old.main_thread = threading.main_thread().ident
+    old.trained, old.may_train = False, None
     if old.hook is None:
         old.look_for_roots()
 

@@ -180,6 +180,9 @@ class Steps(object):
 
     def before_backward(self, args, kwargs):
         loss = args[0]
+        if MODELS.may_train is not None:
+            MODELS.trains_in_evaluation()
+            self.since.forwards += 1
         if self.watched:
             self.look_at_kept()
         self.since.backwards += 1
