@@ -146,6 +146,14 @@ bool ReportScriptInPart(const CheckContext& context, v1::CheckResult& result, co
   return true;
 }
 
+// The observer saw the whole process: fp32 weights, no automatic mode, no engine, no cast. nullptr: it did not.
+const EffectiveValue* SeenPlain(const SettingsView& view) {
+  const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
+  const bool seen = wrapper != nullptr && wrapper->value.format == kObservedFormat;
+  const std::string dtype = view.Text("compute_dtype").value_or("");
+  return seen && view.Text("amp_wrapper").value_or("") == "plain" && dtype == "float32" ? wrapper : nullptr;
+}
+
 void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side side) {
   const std::string check = StrCat(SideName(side), ".mixed-precision.single-mechanism");
   AddScriptFaults(context, result, check, side);
@@ -163,6 +171,8 @@ void SingleMechanism(const CheckContext& context, v1::CheckResult& result, Side 
       continue;
     } else if (LibraryDecides(view) && !mechanisms.empty()) {
       AddNote(context, result, "measured/mechanism", view.run_name(), {{"mechanism", mechanisms[0].evidence}});
+    } else if (const EffectiveValue* plain = SeenPlain(view); plain != nullptr && mechanisms.empty()) {
+      AddNote(context, result, "measured/no_mechanism", view.run_name(), {{"evidence", Origin(*plain)}});
     } else {
       AddMissing(context, result, "mechanism_in_script", view.run_name());
     }

@@ -65,6 +65,19 @@ TEST(SingleMechanism, AnAutocastThatIsSeenInTheProcessIsTheOneThatTheProgramsOpt
   EXPECT_EQ(Verdict(kCheck, {}, {Npu({Megatron(kFp16), seen})}), "fail: two_mechanisms npu");
 }
 
+TEST(SingleMechanism, AProcessThatWasSeenToComputeInFloat32HasNone) {
+  const char kCheck[] = "migrated.mixed-precision.single-mechanism";
+  const auto seen = [](const std::string& wrapper, const std::string& dtype) {
+    return Arguments("observed", {{"amp_wrapper", wrapper}, {"compute_dtype", dtype}});
+  };
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({seen("plain", "float32")})}), "pass");
+  // Weights in the short type are a mechanism of their own, and what only an option says is not seen.
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({seen("plain", "bfloat16")})}), "not_performed: !npu");
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({Arguments("observed", {{"compute_dtype", "float32"}})})}), "not_performed: !npu");
+  EXPECT_EQ(Verdict(kCheck, {}, {Npu({Arguments("yaml", {{"amp_wrapper", "plain"}, {"compute_dtype", "float32"}})})}),
+            "not_performed: !npu");
+}
+
 TEST(SameMechanism, TypeAndLevel) {
   const char kCheck[] = "migrated.mixed-precision.same-mechanism";
   const auto apex = [](const std::string& level) { return Arguments("apex-options", {{"opt_level", level}}); };
