@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "client/command.h"
 #include "common/memory_file_system.h"
 
@@ -90,6 +92,31 @@ TEST_F(DiffCommandTest, WhatIsNotReadIsNotEqual) {
   fs_.AddFile("/torn/other.yaml", "");
   EXPECT_EQ(Diff({"settings", "/bare", "/torn"}), kExitFailed);
   EXPECT_THAT(out_.str(), HasSubstr("not read"));
+}
+
+TEST_F(DiffCommandTest, ScriptsAreEqualOnlyWhereAllOfTheirCodeIs) {
+  constexpr char kTrain[] =
+      "import torch\nimport torchvision.transforms as T\nfrom helper import loss_of\n"
+      "flip, crop = T.RandomHorizontalFlip(), T.RandomCrop(4)\nsteps = T.Compose([flip, crop])\n"
+      "net = torch.nn.Linear(4, 2).cuda()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+      "for x in torch.utils.data.DataLoader([1], batch_size=2):\n"
+      "  opt.zero_grad()\n  loss_of(net, x.cuda()).backward()\n  opt.step()\n";
+  constexpr char kHelper[] = "def loss_of(net, x):\n  return net(x).mean()\n";
+  const auto diff = [&](const std::string& train, const std::string& name, const std::string& helper) {
+    fs_.AddFile("/one/train.py", kTrain);
+    fs_.AddFile("/one/helper.py", kHelper);
+    fs_.AddFile(absl::StrCat("/", name, "/train.py"), train);
+    fs_.AddFile(absl::StrCat("/", name, "/", helper == kHelper ? "losses.py" : "helper.py"), helper);
+    return Diff({"scripts", "/one", absl::StrCat("/", name)});
+  };
+  const std::string port = absl::StrReplaceAll(kTrain, {{"cuda", "npu"}, {"from helper", "from losses"}});
+  EXPECT_EQ(diff(port, "port", kHelper), kExitOk) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("the same code under another name: helper.py, losses.py"));
+  EXPECT_EQ(diff(kTrain, "sum", "def loss_of(net, x):\n  return net(x).sum()\n"), kExitFailed) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("return net(x).sum()"));
+  const std::string turned = absl::StrReplaceAll(port, {{"[flip, crop]", "[crop, flip]"}});
+  EXPECT_EQ(diff(turned, "turned", kHelper), kExitFailed) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("Compose(RandomCrop, RandomHorizontalFlip)"));
 }
 
 TEST_F(DiffCommandTest, MistakesEndWithTwo) {

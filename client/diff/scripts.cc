@@ -1,5 +1,6 @@
 // diff scripts A B: what the scripts of two sides say, fact against fact: the input pipeline, precision, optimizer,
-// layers, seeds. Formatting and comments do not count.
+// layers, seeds; and what else the code does, statement against statement. Formatting, comments and the words of a
+// device do not count.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/collectors/script_files.h"
 #include "checks/scripts/flow.h"
+#include "checks/scripts/words.h"
 #include "client/diff/diff_kind.h"
 #include "client/diff/diff_side.h"
 #include "client/render/table_writer.h"
@@ -24,10 +26,11 @@ struct Row {
   std::string kind;
   std::string a, b;              // in words; "" where a side has none
   std::string place_a, place_b;  // "train.py:12"
-  bool equal() const { return a == b; }
+  bool equal() const { return a.empty() == b.empty() && WithoutDevice(a) == WithoutDevice(b); }
 };
 
-// Facts that say how a training computes; the others (ranks, listings, loops) are how it is made.
+// Facts that say how a training computes, and statements that no fact tells whole; the others (ranks, listings, loops)
+// are how it is made.
 bool IsCompared(const v1::ScriptFact& fact) {
   static constexpr absl::string_view kKinds[] = {"shuffle",
                                                  "loader",
@@ -67,43 +70,89 @@ bool IsCompared(const v1::ScriptFact& fact) {
                                                  "train_mode",
                                                  "zero_grad",
                                                  "trainer",
-                                                 "fit"};
+                                                 "fit",
+                                                 "parameter_group",
+                                                 "functional_loss",
+                                                 "training_arguments",
+                                                 "optimizer_step",
+                                                 "scaler_step",
+                                                 "schedule_step",
+                                                 "unscale",
+                                                 "group_set",
+                                                 "freeze",
+                                                 "requires_grad",
+                                                 "convert",
+                                                 "train_step",
+                                                 "engine",
+                                                 "steps",
+                                                 "code"};
   return fact.called() && std::find(std::begin(kKinds), std::end(kKinds), fact.kind()) != std::end(kKinds);
 }
 
-std::string Words(const v1::ScriptFact& fact) {
-  return fact.use() == "evaluation" ? StrCat(ScriptDetail(fact), " [evaluation]") : ScriptDetail(fact);
+// "Compose(Resize, ToTensor)": in the order in which samples pass them.
+std::string StepsInWords(const v1::ScriptTree& tree, const v1::ScriptFact& fact) {
+  const v1::ScriptArgument* order = FindScriptArgument(fact, "<order>");
+  if (order == nullptr || !order->value().has_list()) return ScriptDetail(fact);
+  std::string out = absl::StrCat(fact.name().substr(fact.name().rfind('.') + 1), "(");
+  for (const v1::Value& step : order->value().list().items()) {
+    const bool told = step.integer() >= 0 && step.integer() < tree.facts_size();
+    const std::string name = told ? tree.facts(static_cast<int>(step.integer())).name() : "...";
+    absl::StrAppend(&out, out.back() == '(' ? "" : ", ", told ? name.substr(name.rfind('.') + 1) : name);
+  }
+  return absl::StrCat(out, ")");
 }
 
+std::string Words(const v1::ScriptTree& tree, const v1::ScriptFact& fact) {
+  if (fact.kind() == "code") return fact.name();
+  const std::string detail = fact.kind() == "steps" ? StepsInWords(tree, fact) : ScriptDetail(fact);
+  return fact.use() == "evaluation" ? StrCat(detail, " [evaluation]") : detail;
+}
+
+// The facts of one kind.
+struct FactsOfSide {
+  const v1::ScriptTree* tree = nullptr;
+  std::vector<const v1::ScriptFact*> facts;
+};
+
 // The rows of one kind: the longest common run of equal facts stays together.
-void CompareKind(const std::string& kind, const std::vector<const v1::ScriptFact*>& x,
-                 const std::vector<const v1::ScriptFact*>& y, std::vector<Row>& rows) {
+void CompareKind(const std::string& kind, const FactsOfSide& side_a, const FactsOfSide& side_b,
+                 std::vector<Row>& rows) {
+  const std::vector<const v1::ScriptFact*>& x = side_a.facts;
+  const std::vector<const v1::ScriptFact*>& y = side_b.facts;
   const std::size_t n = x.size();
   const std::size_t m = y.size();
+  std::map<const v1::ScriptFact*, std::string> words;
+  std::map<const v1::ScriptFact*, std::string> plain;
+  for (const FactsOfSide* side : {&side_a, &side_b}) {
+    for (const v1::ScriptFact* fact : side->facts) {
+      words[fact] = Words(*side->tree, *fact);
+      plain[fact] = WithoutDevice(words[fact]);
+    }
+  }
+  const auto alike = [&](const v1::ScriptFact& a, const v1::ScriptFact& b) { return plain[&a] == plain[&b]; };
   std::vector<std::vector<int>> length(n + 1, std::vector<int>(m + 1, 0));
   for (std::size_t i = n; i-- > 0;) {
     for (std::size_t j = m; j-- > 0;) {
-      length[i][j] =
-          Words(*x[i]) == Words(*y[j]) ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
+      length[i][j] = alike(*x[i], *y[j]) ? length[i + 1][j + 1] + 1 : std::max(length[i + 1][j], length[i][j + 1]);
     }
   }
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < n || j < m) {
-    const bool same = i < n && j < m && Words(*x[i]) == Words(*y[j]);
+    const bool same = i < n && j < m && alike(*x[i], *y[j]);
     if (same) {
-      rows.push_back({kind, Words(*x[i]), Words(*y[j]), ScriptPlace(*x[i]), ScriptPlace(*y[j])});
+      rows.push_back({kind, words[x[i]], words[y[j]], ScriptPlace(*x[i]), ScriptPlace(*y[j])});
       ++i;
       ++j;
     } else if (i < n && j < m && length[i + 1][j] == length[i][j + 1]) {
-      rows.push_back({kind, Words(*x[i]), Words(*y[j]), ScriptPlace(*x[i]), ScriptPlace(*y[j])});
+      rows.push_back({kind, words[x[i]], words[y[j]], ScriptPlace(*x[i]), ScriptPlace(*y[j])});
       ++i;
       ++j;
     } else if (j == m || (i < n && length[i + 1][j] >= length[i][j + 1])) {
-      rows.push_back({kind, Words(*x[i]), "", ScriptPlace(*x[i]), ""});
+      rows.push_back({kind, words[x[i]], "", ScriptPlace(*x[i]), ""});
       ++i;
     } else {
-      rows.push_back({kind, "", Words(*y[j]), "", ScriptPlace(*y[j])});
+      rows.push_back({kind, "", words[y[j]], "", ScriptPlace(*y[j])});
       ++j;
     }
   }
@@ -112,18 +161,37 @@ void CompareKind(const std::string& kind, const std::vector<const v1::ScriptFact
 constexpr std::size_t kFactsMax = 2000;  // of one kind: comparing takes their product
 
 std::vector<Row> CompareTrees(const v1::ScriptTree& a, const v1::ScriptTree& b) {
-  std::map<std::string, std::pair<std::vector<const v1::ScriptFact*>, std::vector<const v1::ScriptFact*>>> kinds;
-  for (const v1::ScriptFact& fact : a.facts()) {
-    auto& list = kinds[fact.kind()].first;
-    if (IsCompared(fact) && list.size() < kFactsMax) list.push_back(&fact);
-  }
-  for (const v1::ScriptFact& fact : b.facts()) {
-    auto& list = kinds[fact.kind()].second;
-    if (IsCompared(fact) && list.size() < kFactsMax) list.push_back(&fact);
-  }
+  std::map<std::string, std::pair<FactsOfSide, FactsOfSide>> kinds;
+  const auto add = [](const v1::ScriptTree& tree, const v1::ScriptFact& fact, FactsOfSide& side) {
+    side.tree = &tree;
+    if (IsCompared(fact) && side.facts.size() < kFactsMax) side.facts.push_back(&fact);
+  };
+  for (const v1::ScriptFact& fact : a.facts()) add(a, fact, kinds[fact.kind()].first);
+  for (const v1::ScriptFact& fact : b.facts()) add(b, fact, kinds[fact.kind()].second);
   std::vector<Row> rows;
   for (const auto& [kind, sides] : kinds) CompareKind(kind, sides.first, sides.second, rows);
   return rows;
+}
+
+// Files of the same code under another path, "trainer.py" by "loop.py".
+std::vector<std::pair<std::string, std::string>> RenamedFiles(const v1::ScriptTree& a, const v1::ScriptTree& b) {
+  const auto without = [](const v1::ScriptTree& tree, const v1::ScriptTree& other) {
+    std::vector<const v1::ScriptFile*> files;
+    for (const v1::ScriptFile& file : tree.files()) {
+      const bool there = std::any_of(other.files().begin(), other.files().end(),
+                                     [&](const v1::ScriptFile& one) { return one.path() == file.path(); });
+      if (!there && !file.code_sha256().empty()) files.push_back(&file);
+    }
+    return files;
+  };
+  std::vector<std::pair<std::string, std::string>> renamed;
+  const std::vector<const v1::ScriptFile*> of_b = without(b, a);
+  for (const v1::ScriptFile* file : without(a, b)) {
+    const auto same = std::find_if(
+        of_b.begin(), of_b.end(), [&](const v1::ScriptFile* one) { return one->code_sha256() == file->code_sha256(); });
+    if (same != of_b.end()) renamed.emplace_back(file->path(), (*same)->path());
+  }
+  return renamed;
 }
 
 // A folder or a script as it lies there; else a plan, a bundle or what a server has.
@@ -151,7 +219,8 @@ OrderedJson SideJson(const std::string& words, const std::string& place) {
   return {{"detail", words}, {"origin", place}};
 }
 
-void Print(CommandEnv& env, const DiffRequest& request, const std::vector<Row>& rows, int different) {
+void Print(CommandEnv& env, const DiffRequest& request, const std::vector<Row>& rows,
+           const std::vector<std::pair<std::string, std::string>>& renamed, int different) {
   TableWriter w(request.render, env.out);
   const auto say = [&](absl::string_view id, const MessageArgs& args = {}) {
     return InAll(request.render.languages, env.rules.messages.Say(id, args));
@@ -171,6 +240,7 @@ void Print(CommandEnv& env, const DiffRequest& request, const std::vector<Row>& 
     w.Wrapped(2, "b:", row.b.empty() ? say("ui_diff_not_there") : StrCat(row.b, "  (", row.place_b, ")"),
               Style::kGreen);
   }
+  for (const auto& [from, to] : renamed) w.Wrapped(0, "", say("ui_diff_renamed", {{"from", from}, {"to", to}}));
   w.Wrapped(0, "",
             say("ui_diff_counts", {{"different", StrCat(different)},
                                    {"equal", StrCat(rows.size() - static_cast<std::size_t>(different))}}));
@@ -180,10 +250,11 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   PARITECT_ASSIGN_OR_RETURN(const v1::ScriptTree a, LoadTree(env, request.a));
   PARITECT_ASSIGN_OR_RETURN(const v1::ScriptTree b, LoadTree(env, request.b));
   const std::vector<Row> rows = CompareTrees(a, b);
+  const std::vector<std::pair<std::string, std::string>> renamed = RenamedFiles(a, b);
   const int different =
       static_cast<int>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.equal(); }));
   if (!request.json) {
-    Print(env, request, rows, different);
+    Print(env, request, rows, renamed, different);
     return different == 0;
   }
   OrderedJson json;
@@ -193,6 +264,8 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   json["b"] = DisplayBytes(request.b);
   json["equal"] = different == 0;
   json["counts"] = {{"different", different}, {"equal", static_cast<int>(rows.size()) - different}};
+  json["renamed"] = OrderedJson::array();
+  for (const auto& [from, to] : renamed) json["renamed"].push_back({{"a", from}, {"b", to}});
   json["facts"] = OrderedJson::array();
   for (const Row& row : rows) {
     if (row.equal() && !request.all) continue;
