@@ -10,6 +10,7 @@
 #include "agent/uplink/grpc_transport.h"
 #include "common/arguments.h"
 #include "common/credential.h"
+#include "common/kept_owner.h"
 #include "common/pki/secret_file.h"
 #include "common/status_macros.h"
 
@@ -91,6 +92,7 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
   const bool again = PosixFileSystem().LStat(state->credential()).ok();
   const auto before = LoadCredential(state->credential(), options.query.now);
   const bool renamed = before.ok() && !(before->credential.identity == credential->identity);
+  const KeptOwner owner(state->folder);
   if (auto kept = Keep(*state, *credential); !kept.ok()) return Fail(env, kept, kAgentInternal);
   env.out << "joined " << options.query.server << " as node " << credential->identity.name << "\n";
   if (again) {

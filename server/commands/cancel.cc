@@ -2,8 +2,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/arguments.h"
+#include "common/kept_owner.h"
 #include "server/audits/stored_runs.h"
-#include "server/commands/kept_owner.h"
 #include "server/commands/server_store.h"
 #include "server/server_command.h"
 

@@ -2,10 +2,10 @@
 // read DIR/ca.key may do this anyway; it is the way back in when the last admin's credential has expired.
 #include "common/credential.h"
 #include "common/arguments.h"
+#include "common/kept_owner.h"
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
 #include "server/holder_journal.h"
-#include "server/commands/kept_owner.h"
 #include "server/server_command.h"
 
 namespace paritect {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "common/arguments.h"
 #include "common/digest.h"
-#include "server/commands/kept_owner.h"
+#include "common/kept_owner.h"
 #include "server/commands/server_store.h"
 #include "server/server_command.h"
 

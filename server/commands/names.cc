@@ -2,10 +2,10 @@
 // gets another name, or the server another machine.
 #include "absl/strings/str_cat.h"
 #include "common/arguments.h"
+#include "common/kept_owner.h"
 #include "common/pki/certificate.h"
 #include "common/pki/server_folder.h"
 #include "common/status_macros.h"
-#include "server/commands/kept_owner.h"
 #include "server/server_command.h"
 
 namespace paritect {

@@ -1,4 +1,4 @@
-#include "server/commands/kept_owner.h"
+#include "common/kept_owner.h"
 
 #include <dirent.h>
 #include <fcntl.h>

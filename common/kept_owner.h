@@ -1,7 +1,7 @@
-// A server's folder belongs to the user of its service, and root maintains it (`systemctl stop` wants root): what a
-// verb makes there must be that user's, or the next start may not read its own database.
-#ifndef PARITECT_SERVER_COMMANDS_KEPT_OWNER_H_
-#define PARITECT_SERVER_COMMANDS_KEPT_OWNER_H_
+// The folder of a server or an agent belongs to the user of its service, and root maintains it (`systemctl stop` wants
+// root): what a verb makes there must be that user's, or the next start may not read its own database or credential.
+#ifndef PARITECT_COMMON_KEPT_OWNER_H_
+#define PARITECT_COMMON_KEPT_OWNER_H_
 
 #include <string>
 #include <utility>
@@ -23,4 +23,4 @@ class KeptOwner {
 
 }  // namespace paritect
 
-#endif  // PARITECT_SERVER_COMMANDS_KEPT_OWNER_H_
+#endif  // PARITECT_COMMON_KEPT_OWNER_H_

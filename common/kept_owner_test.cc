@@ -1,4 +1,4 @@
-#include "server/commands/kept_owner.h"
+#include "common/kept_owner.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
