@@ -160,7 +160,7 @@ absl::StatusOr<std::string> ReadShardBytes(FileSystem& fs, const std::string& pa
   if (const auto info = fs.Stat(path); info.ok() && info->size_bytes > kShardFileBytesMax) return too_large();
   PARITECT_ASSIGN_OR_RETURN(std::unique_ptr<LogBytes> source, OpenLogFile(fs, path));
   std::string bytes;
-  std::string buffer(1 << 20, '\0');
+  std::string buffer(64 << 10, '\0');  // most lists are shorter: a larger one costs more to clear than to read them
   for (;;) {
     PARITECT_ASSIGN_OR_RETURN(const std::size_t n, source->Read(absl::MakeSpan(buffer.data(), buffer.size())));
     if (n == 0) break;
