@@ -369,14 +369,20 @@ std::vector<Reading> ReadingsOf(const TensorSource& source, const FingerprintWat
   return readings;
 }
 
-// Less a thread is not worth its start.
-constexpr std::uint64_t kThreadBytes = 16 << 20;
+constexpr std::uint64_t kThreadBytes = 16 << 20;  // less a thread is not worth its start
+constexpr std::uint64_t kFilesMax = 512;          // of all sources together: a process may open 1,024 as a rule
 
 int ThreadsFor(const TensorSource& source, const FingerprintThreads& threads) {
   if (!threads.open) return 1;
   std::uint64_t bytes = 0;
-  for (const TensorInfo& info : source.tensors()) bytes += info.bytes;
-  return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(threads.count), 1 + bytes / kThreadBytes));
+  std::set<absl::string_view> files;
+  for (const TensorInfo& info : source.tensors()) {
+    bytes += info.bytes;
+    files.insert(info.file);
+  }
+  const std::uint64_t room = kFilesMax / std::max<std::uint64_t>(1, files.size());
+  const std::uint64_t useful = std::min(std::max<std::uint64_t>(1, room), 1 + bytes / kThreadBytes);
+  return static_cast<int>(std::min(useful, static_cast<std::uint64_t>(std::max(1, threads.count))));
 }
 
 // Fills the readings. The error is the first in the list's order: what stands before it is read in any case.

@@ -317,6 +317,26 @@ TEST(FingerprintWeights, ThreadsChangeNothing) {
   EXPECT_LE(opened, 3) << "the first source is used too";
 }
 
+// Each source opens all of them.
+TEST(FingerprintWeights, OfManyFilesFewSourcesAreOpened) {
+  MemorySource source;
+  for (int i = 0; i < 600; ++i) {
+    source.Add({.name = absl::StrCat("w", i),
+                .dtype = DType::kF32,
+                .shape = {2},
+                .bytes = std::uint64_t{4} << 20,
+                .file = absl::StrCat("rank", i)},
+               BytesOf<float>({1, 2}));
+  }
+  std::atomic<int> opened = 0;
+  const auto open = [&]() -> absl::StatusOr<std::unique_ptr<TensorSource>> {
+    ++opened;
+    return std::make_unique<MemorySource>(source);
+  };
+  EXPECT_TRUE(FingerprintWeights(source, {}, {}, {.count = 8, .open = open}).ok());
+  EXPECT_EQ(opened, 0);
+}
+
 TEST(FingerprintWeights, OfSeveralErrorsTheFirstInTheListCounts) {
   MemorySource source;
   for (const auto& [name, mib] : {std::pair("a", 16), std::pair("b", 32), std::pair("c", 64), std::pair("d", 128)}) {
