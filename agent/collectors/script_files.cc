@@ -114,6 +114,7 @@ absl::Status AddScriptFiles(FileSystem& fs, const std::string& path, const std::
   if (info.type == FileInfo::Type::kDirectory) return Walk(fs, files).Folder(path, plain);
   if (info.type != FileInfo::Type::kRegular)
     return absl::FailedPreconditionError("neither a folder nor a regular file");
+  if (plain.empty()) plain = std::string(BaseName(path));
   if (entry.empty()) entry = plain;
   const std::string folder(DirName(path));
   std::vector<ScriptSourceFile> beside;

@@ -15,9 +15,11 @@ using testing::Not;
 
 class ScanTest : public testing::Test {
  protected:
-  ExitCode Scan(const std::string& script, std::vector<std::string> args = {}) {
+  ExitCode Scan(const std::string& script, std::vector<std::string> args = {}, const std::string& path = "/src",
+                const std::string& beside = "") {
     MemoryFileSystem fs;
     fs.AddFile("/src/train.py", script);
+    if (!beside.empty()) fs.AddFile("/src/other.py", beside);
     out_.str("");
     CommandEnv env = {.fs = fs,
                       .out = out_,
@@ -28,7 +30,7 @@ class ScanTest : public testing::Test {
                       .today = "2026-06-15",
                       .getenv = [](absl::string_view) { return std::string(); },
                       .working_directory = "/"};
-    args.insert(args.begin(), {"scan", "/src"});
+    args.insert(args.begin(), {"scan", path});
     return RunCommandLine(env, args);
   }
 
@@ -46,6 +48,13 @@ TEST_F(ScanTest, SaysWhetherSomethingIsAnError) {
 }
 
 // Nothing found where nothing could be read is no good news.
+TEST_F(ScanTest, OfOneScriptNotThatOfAnother) {
+  const std::string dealt =
+      "import os, torch.distributed as dist\nnames = os.listdir('/d')\nmine = names[dist.get_rank()::8]\n";
+  EXPECT_EQ(Scan(dealt, {}, "/src/train.py", "print('well')\n"), kExitFailed) << out_.str();
+  EXPECT_EQ(Scan(dealt, {}, "/src/other.py", "print('well')\n"), kExitOk) << out_.str();
+}
+
 TEST_F(ScanTest, CannotTellWhatItCannotRead) {
   EXPECT_EQ(Scan("def f(:\n"), kExitUsage);
   EXPECT_THAT(out_.str(), HasSubstr("cannot be parsed"));
