@@ -1,6 +1,7 @@
 #include "server/diagnosis.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kDaySeconds = 86'400;
 constexpr std::size_t kNamesMax = 5;
+constexpr std::int64_t kClockOffsetToleratedMs = 2000;  // as cluster.coverage.nodes
 
 void Add(v1::DiagnosisResponse& response, absl::string_view id, bool ok, absl::string_view message,
          absl::string_view remedy, absl::string_view otherwise = "error") {
@@ -87,6 +89,15 @@ void AddNodes(const DiagnosisInput& input, v1::DiagnosisResponse& response) {
           ? "no two agents use one identity"
           : absl::StrCat(contested, " identities are used by two agents each, which take each other's place"),
       "`paritect node ls -o wide` names them with both addresses; revoke a stolen one, join a copied machine anew");
+  std::vector<std::string> off;
+  for (const KnownNode& node : nodes) {
+    const bool wrong = node.clock_offset_ms && std::abs(*node.clock_offset_ms) >= kClockOffsetToleratedMs;
+    if (node.online && wrong) off.push_back(node.name);
+  }
+  Add(response, "node_clocks", off.empty(),
+      off.empty() ? "no connected node's clock is off by two seconds or more"
+                  : absl::StrCat("clocks that are off by two seconds or more: ", Names(off)),
+      "`paritect node ls` shows by how much; set them, and let NTP keep them", "warning");
 }
 
 }  // namespace

@@ -63,6 +63,16 @@ TEST_F(DiagnosisTest, ADiskThatIsFullOrNearlySoIsTold) {
   EXPECT_EQ(Line("disk").id(), "") << "unknown is no warning";
 }
 
+TEST_F(DiagnosisTest, AConnectedNodeWhoseClockIsOffIsNamed) {
+  input_.nodes[0].clock_offset_ms = -1'999;
+  EXPECT_EQ(Line("node_clocks").state(), "ok");
+  input_.nodes[0].clock_offset_ms = -3 * 3'600'000;
+  EXPECT_EQ(Line("node_clocks").state(), "warning");
+  EXPECT_NE(Line("node_clocks").message().find("gpu-01"), std::string::npos);
+  input_.nodes[0].online = false;
+  EXPECT_EQ(Line("node_clocks").state(), "ok") << "what it was when it went says nothing of now";
+}
+
 TEST_F(DiagnosisTest, LossesAreAWarningUntilTheAuditsThatRestOnThemRanAgain) {
   input_.nodes[0].lost_records = 41;
   EXPECT_EQ(Line("lost_records").state(), "ok") << "no audit asked that node: nobody could mend it";

@@ -431,7 +431,7 @@ def hostile_webhooks(siege, seconds):
                        f"baseline: {{nodes: [gpu-01], plans: [{{run: g, live: false, logs: [{logs}/gpu.log]}}]}}\n"
                        f"migrated: {{nodes: [npu-01], plans: [{{run: n, live: false, logs: [{logs}/gpu.log]}}]}}\n"
                        f"webhook: http://127.0.0.1:{receiver.port}/x\n")
-        siege.client("audit", "create", path)
+        siege.client("audit", "create", path, "--replace")
         end = time.time() + seconds
         while time.time() < end:
             siege.client("audit", "run", "hook", "-o", "json", code=[0, 1, 3])
