@@ -24,6 +24,7 @@ std::string FormatOf(const v1::Evidence& evidence) {
     case v1::Evidence::kSettings: return evidence.settings().format();
     case v1::Evidence::kRunLog: return evidence.run_log().format();
     case v1::Evidence::kWeights: return evidence.weights().format();
+    case v1::Evidence::kTensorDump: return evidence.tensor_dump().format();
     default: return "";
   }
 }
@@ -35,6 +36,9 @@ std::int64_t EntriesOf(const EvidenceSet& all, const v1::Evidence& evidence) {
     case v1::Evidence::kSettings: return evidence.settings().settings_size();
     case v1::Evidence::kRunLog: return evidence.run_log().records_size();
     case v1::Evidence::kWeights: return evidence.weights().tensors_size();
+    case v1::Evidence::kTensorDump: return evidence.tensor_dump().calls_size();
+    case v1::Evidence::kScriptTree: return evidence.script_tree().files_size();
+    case v1::Evidence::kListing: return evidence.listing().names_size();
     default: return -1;
   }
 }

@@ -3,7 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
-#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "common/numbers.h"
 
@@ -62,15 +61,9 @@ void Judge(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
-  Judge(context, result);
-  RequireShards(context, result);
-}
-
 }  // namespace
 
 extern const Check kShardingBalance;
-const Check kShardingBalance = {"data.sharding.balance", {}, &Evaluate};
+const Check kShardingBalance = {"data.sharding.balance", {}, &EvaluateSharding<&Judge>};
 
 }  // namespace paritect

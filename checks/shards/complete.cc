@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
-#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "common/numbers.h"
 
@@ -264,15 +263,9 @@ void Judge(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
-  Judge(context, result);
-  RequireShards(context, result);
-}
-
 }  // namespace
 
 extern const Check kShardingComplete;
-const Check kShardingComplete = {"data.sharding.complete", {}, &Evaluate};
+const Check kShardingComplete = {"data.sharding.complete", {}, &EvaluateSharding<&Judge>};
 
 }  // namespace paritect

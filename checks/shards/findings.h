@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checks/check.h"
+#include "checks/settings/world_size.h"
 #include "checks/shards/view.h"
 
 namespace paritect {
@@ -28,6 +29,15 @@ v1::Text WhereText(const CheckContext& context, const ShardRun& run, const Shard
 
 // Says of a side that it has no list.
 void RequireShards(const CheckContext& context, v1::CheckResult& result);
+
+// What every check of data.sharding does around its judgement: none of them applies to one process, and each says of a
+// side that it has no list.
+template <void (*kJudge)(const CheckContext& context, v1::CheckResult& result)>
+void EvaluateSharding(const CheckContext& context, v1::CheckResult& result) {
+  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
+  kJudge(context, result);
+  RequireShards(context, result);
+}
 
 // What keeps a run's lists from being the whole truth: ranks without a list, lists that are not whole, lists
 // without a rank. (Evidence that is absent or failed is reported by the runner.)

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
-#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 
 namespace paritect {
@@ -137,15 +136,9 @@ void Judge(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
-  Judge(context, result);
-  RequireShards(context, result);
-}
-
 }  // namespace
 
 extern const Check kShardingRanks;
-const Check kShardingRanks = {"data.sharding.ranks", {}, &Evaluate};
+const Check kShardingRanks = {"data.sharding.ranks", {}, &EvaluateSharding<&Judge>};
 
 }  // namespace paritect

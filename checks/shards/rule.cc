@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "checks/check.h"
 #include "checks/coverage.h"
-#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "checks/shards/inferred_rule.h"
 #include "common/utf8.h"
@@ -274,15 +273,9 @@ void Judge(const CheckContext& context, v1::CheckResult& result) {
   }
 }
 
-void Evaluate(const CheckContext& context, v1::CheckResult& result) {
-  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
-  Judge(context, result);
-  RequireShards(context, result);
-}
-
 }  // namespace
 
 extern const Check kShardingRule;
-const Check kShardingRule = {"data.sharding.rule", {}, &Evaluate};
+const Check kShardingRule = {"data.sharding.rule", {}, &EvaluateSharding<&Judge>};
 
 }  // namespace paritect

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "checks/check.h"
 #include "checks/observed/pipeline.h"
-#include "checks/settings/world_size.h"
 #include "checks/shards/findings.h"
 #include "checks/shards/inferred_rule.h"
 #include "common/utf8.h"
@@ -265,9 +264,7 @@ void Evaluate(const CheckContext& context, v1::CheckResult& result) {
   for (const ObservedPair& pair : ObservedPairs(context)) {
     CompareRepeatedOrders(context, result, pair.baseline, pair.migrated);
   }
-  if (IsOneProcess(context, v1::EVIDENCE_KIND_SHARDS, result)) return;
-  Judge(context, result);
-  RequireShards(context, result);
+  EvaluateSharding<&Judge>(context, result);
 }
 
 }  // namespace
