@@ -9,6 +9,7 @@
 #include "common/numbers.h"
 #include "common/status_macros.h"
 #include "formats/logs/machinery/pattern_log.h"
+#include "rules/settings_formats.h"
 
 namespace paritect {
 namespace {
@@ -75,9 +76,17 @@ Status ReadShard(const DocumentNode& node, v1::Plan& plan) {
   return absl::OkStatus();
 }
 
-constexpr absl::string_view kSettingsKinds[] = {
-    "environment",      "packages", "versions", "devices",        "host",     "flags",      "arguments", "scaler-state",
-    "parameter-groups", "model",    "pipeline", "session-config", "topology", "rank-table", "script"};
+// Sorted.
+const std::vector<absl::string_view>& SettingsKinds() {
+  static const auto* const kinds = [] {
+    auto* const words = new std::vector<absl::string_view>();
+    for (const auto& [name, facts] : BuiltInSettingsFormats()) {
+      if (facts.kind_of_plans) words->push_back(name);
+    }
+    return words;
+  }();
+  return *kinds;
+}
 
 Status ReadSettings(const DocumentNode& node, v1::Plan& plan) {
   v1::SettingsSource& s = *plan.add_settings();
@@ -86,7 +95,7 @@ Status ReadSettings(const DocumentNode& node, v1::Plan& plan) {
   PARITECT_RETURN_IF_ERROR(ReadMap(
       node, "an entry of `settings`",
       {{"file", [&](const DocumentNode& v) { return ReadText(v, "file", *s.mutable_file()); }},
-       {"kind", [&](const DocumentNode& v) { return ReadWord(v, "kind", kSettingsKinds, *s.mutable_kind()); }}}));
+       {"kind", [&](const DocumentNode& v) { return ReadWord(v, "kind", SettingsKinds(), *s.mutable_kind()); }}}));
   return s.file().empty() ? ErrorAt(node, "an entry of `settings` needs a `file`") : absl::OkStatus();
 }
 

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "common/file_system.h"
+#include "google/protobuf/descriptor.h"
+
 namespace paritect {
 namespace {
 
@@ -41,6 +44,26 @@ std::vector<PlanSource> SourcesOf(const v1::Plan& plan) {
     add("tensors", v1::EVIDENCE_KIND_TENSORS, {one.file()}, one.at()).step = one.step();
   }
   return sources;
+}
+
+// By reflection: the paths of a source are its fields of bytes (a test holds SourcesOf against that).
+void MovePaths(absl::string_view folder, v1::Plan& plan) {
+  const google::protobuf::Reflection& parts = *plan.GetReflection();
+  const google::protobuf::Descriptor& type = *plan.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* list = type.field(i);
+    if (!list->is_repeated() || list->message_type() == nullptr) continue;
+    for (int k = 0; k < parts.FieldSize(plan, list); ++k) {
+      google::protobuf::Message& source = *parts.MutableRepeatedMessage(&plan, list, k);
+      const google::protobuf::Reflection& fields = *source.GetReflection();
+      for (int f = 0; f < list->message_type()->field_count(); ++f) {
+        const google::protobuf::FieldDescriptor* path = list->message_type()->field(f);
+        if (path->type() != google::protobuf::FieldDescriptor::TYPE_BYTES || path->is_repeated()) continue;
+        const std::string stated = fields.GetString(source, path);
+        if (!stated.empty()) fields.SetString(&source, path, JoinPath(folder, stated));
+      }
+    }
+  }
 }
 
 }  // namespace paritect

@@ -27,6 +27,9 @@ struct PlanSource {
 // In the order in which plans are written. `live` is no source: it names no path.
 std::vector<PlanSource> SourcesOf(const v1::Plan& plan);
 
+// Every path of every source that is relative from here on starts below `folder`.
+void MovePaths(absl::string_view folder, v1::Plan& plan);
+
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_PLAN_SOURCES_H_

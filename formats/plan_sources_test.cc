@@ -28,6 +28,9 @@ TEST(PlanSources, EveryPathOfEverySourceIsNamed) {
       const std::vector<PlanSource> sources = SourcesOf(plan);
       ASSERT_EQ(sources.size(), 1U) << field->name() << " is left out";
       EXPECT_THAT(sources[0].paths, ElementsAre("/a/path")) << field->name() << "." << part->name();
+      one->GetReflection()->SetString(one, part, "path");
+      MovePaths("moved", plan);
+      EXPECT_THAT(SourcesOf(plan)[0].paths, ElementsAre("moved/path")) << field->name() << "." << part->name();
     }
   }
   EXPECT_EQ(kinds, 8);

@@ -2,12 +2,7 @@
 #ifndef PARITECT_RULES_LOG_FORMATS_H_
 #define PARITECT_RULES_LOG_FORMATS_H_
 
-#include <map>
-#include <string>
-
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "common/document.h"
+#include "rules/fact_table.h"
 
 namespace paritect {
 
@@ -20,11 +15,13 @@ struct LogFormatFacts {
   bool lines_state_batch = false;
   bool lines_state_length = false;
   bool may_be_a_table = false;
+  bool general_form = false;
+  bool keeps_runs_side_by_side = false;
+  bool may_be_empty = false;
 };
 
-using LogFormatTable = std::map<std::string, LogFormatFacts, std::less<>>;
+using LogFormatTable = FactTable<LogFormatFacts>;
 
-// InvalidArgument "LINE:COLUMN: ..." for an unknown key or fact, or a format that stands twice.
 absl::StatusOr<LogFormatTable> ReadLogFormats(const DocumentNode& root);
 
 // Of a format by its name; none of them for a format without a row. Lives for ever.

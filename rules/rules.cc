@@ -24,6 +24,7 @@
 #include "rules/prepared_document.h"
 #include "rules/script_words.h"
 #include "rules/secrets.h"
+#include "rules/settings_formats.h"
 #include "rules/tensor_kinds.h"
 #include "rules/walk.h"
 
@@ -48,6 +49,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"launch_scripts.yaml", [](const DocumentNode& root) { return ReadLaunchScripts(root).status(); }},
     {"list_words.yaml", [](const DocumentNode& root) { return ReadListWords(root).status(); }},
     {"log_formats.yaml", [](const DocumentNode& root) { return ReadLogFormats(root).status(); }},
+    {"settings_formats.yaml", [](const DocumentNode& root) { return ReadSettingsFormats(root).status(); }},
     {"one_process.yaml", [](const DocumentNode& root) { return ReadOneProcessRules(root).status(); }},
     {"script_words.yaml", [](const DocumentNode& root) { return ReadScriptWords(root).status(); }},
     {"metrics.yaml", [](const DocumentNode& root) { return ReadMetrics(root).status(); }},

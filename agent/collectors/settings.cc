@@ -66,7 +66,7 @@ class Collection {
     if (!text.ok()) return sink_(ProblemEvidence(kKind, label, text.status()));
     if (logs_.contains(match.path) && source.kind().empty()) {
       const SettingsFormat* format = SniffSettings(*text);
-      if (format == nullptr || IsPrintedSettings(format->name)) {
+      if (format == nullptr || format->block) {
         asked_.insert(match.path);
         return;
       }

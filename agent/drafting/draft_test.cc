@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "agent/drafting/recognise.h"
 #include "common/memory_file_system.h"
 #include "formats/archives/gzip_fixture.h"
 #include "formats/archives/tar_fixture.h"
@@ -82,7 +83,8 @@ TEST_F(DraftTest, ALogThatPrintsItsArgumentsIsALog) {
   // What else a program prints before it trains: its model, or what it runs on.
   const std::string model =
       "2026-12-01 20:47:47,318 Model: \"Tagger(\n  (dropout): Dropout(p=0.5, inplace=False)\n"
-      "  (rnn): LSTM(100, 256, batch_first=True)\n  (linear): Linear(in_features=512, out_features=20, bias=True)\n)\"\n";
+      "  (rnn): LSTM(100, 256, batch_first=True)\n  (linear): Linear(in_features=512, out_features=20, "
+      "bias=True)\n)\"\n";
   fs_.AddFile("/gpu/train.log", absl::StrCat(model, Log(60)));
   EXPECT_THAT(Taken(Of()), Contains("logs train.log text"));
   fs_.AddFile("/gpu/train.log", model);
@@ -90,6 +92,27 @@ TEST_F(DraftTest, ALogThatPrintsItsArgumentsIsALog) {
   // Without a curve the arguments are what it tells.
   fs_.AddFile("/gpu/train.log", arguments);
   EXPECT_THAT(Taken(Of()), Contains("settings train.log argparse-namespace"));
+}
+
+// Of the Hugging Face Trainer too, whose banner has another name as a document.
+TEST_F(DraftTest, ALogThatPrintsABannerIsALog) {
+  std::string log =
+      "***** Running training *****\n  Num examples = 1,920\n  Num Epochs = 1\n"
+      "  Total train batch size (w. parallel, distributed & accumulation) = 32\n";
+  fs_.AddFile("/banner/out.log", log + Log(60));
+  EXPECT_THAT(Taken(Of("/banner")), Contains("logs out.log text"));
+}
+
+// Whatever it names: a plan of one kind of source alone is a plan.
+TEST_F(DraftTest, APlanOfOneSourceIsAPlan) {
+  for (const char* key :
+       {"datasets: [{name: a, root: b}]", "logs: [a]", "settings: [a]", "scripts: [a]", "shards: [{list: a}]",
+        "weights: [{step: 0, file: a}]", "tensors: [{step: 0, file: a}]", "observed: [a]"}) {
+    MemoryFileSystem fs;
+    fs.AddFile("/run/npu.yaml", absl::StrCat(key, "\n"));
+    const auto file = RecogniseFile(fs, BuiltInRules(), "/run/npu.yaml", 100);
+    EXPECT_EQ(file.kind, FileKind::kPlan) << key;
+  }
 }
 
 TEST_F(DraftTest, WhatIsWrittenDownIsReadBackAsTheSamePlan) {

@@ -16,6 +16,7 @@
 #include "common/utf8.h"
 #include "rules/file_names.h"
 #include "rules/folder_words.h"
+#include "rules/log_formats.h"
 
 namespace paritect {
 namespace {
@@ -70,16 +71,12 @@ struct Curve {
   std::int64_t first() const { return losses.begin()->first; }
 };
 
-// Recorders keep the runs of one project side by side.
-bool IsRecorder(absl::string_view format) {
-  return format == "tensorboard" || format == "wandb" || format == "mlflow";
-}
-
 std::vector<Curve> CurvesOf(const RecognisedFiles& files) {
   std::map<std::string, Curve> curves;
   for (const auto& [path, file] : files) {
     if (file.kind != FileKind::kLog || file.losses.empty() || !NodeFolderOf(path).empty()) continue;
-    const std::string key = IsRecorder(file.format) ? absl::StrCat(FolderOf(path), "/") : RankedPathOf(path).pattern;
+    const std::string key = FactsOfLogFormat(file.format).keeps_runs_side_by_side ? absl::StrCat(FolderOf(path), "/")
+                                                                                  : RankedPathOf(path).pattern;
     Curve& curve = curves[absl::StrCat(file.format, " ", key)];
     if (curve.paths.empty()) curve.name = path;
     curve.format = file.format;
@@ -219,9 +216,10 @@ class OtherRuns {
     for (bool again = true; again;) {
       again = false;
       for (const Curve& own : curves) {
-        if (IsRecorder(own.format)) continue;
-        again = LeaveOut(curves, own,
-                         [&](const Curve& other) { return IsRecorder(other.format) && Compare(own, other).differ(); });
+        if (FactsOfLogFormat(own.format).keeps_runs_side_by_side) continue;
+        again = LeaveOut(curves, own, [&](const Curve& other) {
+          return FactsOfLogFormat(other.format).keeps_runs_side_by_side && Compare(own, other).differ();
+        });
         if (again) break;
       }
     }

@@ -20,14 +20,17 @@
 #include "formats/logs/read_log.h"
 #include "formats/observer/record.h"
 #include "formats/plan.h"
+#include "formats/plan_sources.h"
 #include "formats/settings/settings_format.h"
 #include "formats/shards/shard_format.h"
 #include "formats/shards/trace_records.h"
 #include "formats/tensors/msprobe_dump.h"
 #include "formats/weights/weights_format.h"
 #include "rules/folder_words.h"
+#include "rules/log_formats.h"
 #include "rules/metrics.h"
 #include "rules/setting_values.h"
+#include "rules/settings_formats.h"
 
 namespace paritect {
 namespace {
@@ -77,8 +80,7 @@ class BeginningBytes : public LogBytes {
 };
 
 bool IsGeneral(absl::string_view format) {
-  return format == "text" || format == "csv" || format == "jsonl" || format == "columns" ||
-         format == "blocks";
+  return FactsOfLogFormat(format).general_form;
 }
 
 void AddValues(const Rules& rules, const v1::SettingsDocument& document, RecognisedFile& file) {
@@ -112,21 +114,15 @@ RecognisedFile AsLog(FileSystem& fs, const Rules& rules, const std::string& path
   }
   const bool settings = log->settings_size() > 0;
   if (settings) AddValues(rules, log->settings(0), file);
-  // Recorders of runs state themselves by their bytes, also where nothing was recorded.
-  const bool recorder = file.format == "tensorboard" || file.format == "wandb";
-  if (file.records == 0 && !settings && !recorder) return Unknown("");
+  if (file.records == 0 && !settings && !FactsOfLogFormat(file.format).may_be_empty) return Unknown("");
   // One object under a recorder's names (W&B's summary) is what a training came to.
   if (file.format == "jsonl" && file.records == 1) return Unknown("not_taken_results");
   return file.curve || !IsGeneral(file.format) ? file : Unknown("");
 }
 
 // Forms of settings that stand in logs, between other lines.
-bool IsPrintedByRuns(absl::string_view format) {
-  constexpr absl::string_view kForms[] = {
-      "argparse-namespace", "megatron-args", "apex-options", "deepspeed-dump",   "hf-banner",
-      "hf-training-args",   "model",         "collect-env",  "parameter-groups", "environment",
-      "nvidia-smi",         "npu-smi",       "packages",     "versions",         "host"};
-  return std::find(std::begin(kForms), std::end(kForms), format) != std::end(kForms);
+bool StandsInLogs(absl::string_view format) {
+  return FactsOfSettingsFormat(format).printed || FactsOfSettingsFormat(format).in_logs;
 }
 
 bool HasKnownKeys(const Rules& rules, const std::vector<v1::SettingsDocument>& documents) {
@@ -172,21 +168,21 @@ RecognisedFile AsSettings(FileSystem& fs, const Rules& rules, const std::string&
   int surely = 0;
   const SettingsFormat* format = SniffSettings(head, &surely);
   if (format == nullptr || (surely >= kSurelySettings) == plain) return Unknown("");
-  if (format->name == "mllog" || format->name == "dllogger") return Unknown("");  // logs
+  if (FactsOfSettingsFormat(format->name).is_log) return Unknown("");
   auto bytes = ReadWholeFile(fs, path, kSettingsBytesMax);
   if (!bytes.ok()) return Unknown("not_taken_unreadable");
   auto documents = ReadSettings(*bytes, DisplayBytes(BaseName(path)), "");
   if (!documents.ok() || documents->empty()) return Unknown("");
   const std::string& name = (*documents)[0].format();
-  const bool document = name == "json" || name == "yaml" || name == "toml";
+  const bool document = FactsOfSettingsFormat(name).any_document;
   if (document && IsModelDescription(head)) return Unknown("not_taken_model");
   if (document && StatesResults(rules, *documents)) return Unknown("not_taken_results");
   if (document && !HasKnownKeys(rules, *documents)) return Unknown("not_taken_no_known_key", name);
   RecognisedFile file = Of(FileKind::kSettings, name);
-  file.document = document || name == "mindformers-yaml" || name == "llamafactory-yaml";
+  file.document = FactsOfSettingsFormat(name).document;
   const bool launch = name == "launch-script";
   if (launch || file.document) file.text = std::string(head);
-  if (launch || IsPrintedByRuns(name)) AddValues(rules, (*documents)[0], file);
+  if (launch || StandsInLogs(name)) AddValues(rules, (*documents)[0], file);
   for (const v1::Setting& setting : (*documents)[0].settings()) {
     if (setting.raw_key() == "launch.entry") file.command_entry = setting.raw_value();
   }
@@ -269,9 +265,7 @@ bool IsPython(absl::string_view path) {
 bool IsPlan(absl::string_view head) {
   if (absl::StrContains(head, absl::string_view("\0", 1))) return false;
   const auto plan = ParsePlan(head);
-  return plan.ok() && plan->datasets_size() + plan->shards_size() + plan->settings_size() + plan->logs_size() +
-                              plan->weights_size() + plan->tensors_size() + plan->scripts_size() >
-                          0;
+  return plan.ok() && !SourcesOf(*plan).empty();
 }
 
 // What states itself by its first bytes.
@@ -321,7 +315,7 @@ RecognisedFile RecogniseFile(FileSystem& fs, const Rules& rules, const std::stri
   if (taken(file = AsSettings(fs, rules, path, *head, false))) {
     // A log of a general form whose program printed its arguments, its model or what it ran on before: what of it
     // stands in logs is read of it as a log, and the curve is not lost.
-    if (log.kind != FileKind::kLog || !IsPrintedByRuns(file.format)) return file;
+    if (log.kind != FileKind::kLog || !StandsInLogs(file.format)) return file;
     log.values.merge(file.values);
     return log;
   }

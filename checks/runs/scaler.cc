@@ -172,12 +172,11 @@ ScalerFacts MakeFacts(const CheckContext& context, const RunSeries& run) {
   ReadState(settings, facts);
   if (facts.kind == ScalerKind::kUnknown) ReadKind(settings, facts);
   ReadLog(run, facts);
-  // Hugging Face and DeepSpeed switch a dynamic scaler on with fp16 and have no option against it, whichever way it was
-  // asked for. Source: transformers src/transformers/trainer.py (GradScaler for fp16; from 4.28 on accelerate's).
+  // Libraries that switch a dynamic scaler on with fp16 and have no option against it, whichever way it was asked for.
+  // Source: transformers src/transformers/trainer.py (GradScaler for fp16; from 4.28 on accelerate's).
   const bool asked = settings.Uses("Transformers") && settings.FindStated("fp16") != nullptr;
   if (facts.kind == ScalerKind::kUnknown && facts.dtype == "float16" &&
-      (asked || settings.HasFormat("hf-training-args-json") || settings.HasFormat("hf-training-args") ||
-       settings.HasFormat("deepspeed-json") || settings.HasFormat("megatron-args"))) {
+      (asked || settings.HasFormatThat(&SettingsFormatFacts::scales_fp16))) {
     facts.kind = ScalerKind::kDynamic;
     facts.evidence = facts.dtype_evidence;
   }

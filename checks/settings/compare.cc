@@ -104,7 +104,8 @@ void ComparePairs(const CheckContext& context, v1::CheckResult& result,
 
 void AddOneSided(const CheckContext& context, v1::CheckResult& result, const SettingsView& without,
                  const std::string& keys) {
-  AddMissing(context, result, without.HasWholeConfiguration() ? "only_on_one_side/whole" : "only_on_one_side",
+  AddMissing(context, result,
+             without.HasFormatThat(&SettingsFormatFacts::states_all) ? "only_on_one_side/whole" : "only_on_one_side",
              without.run_name(), {{"keys", keys}});
 }
 

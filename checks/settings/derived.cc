@@ -264,11 +264,11 @@ Derived TotalSteps(const SettingsView& view) {
       return derived;
     }
   }
-  // Megatron's --train-samples is the whole training, the banner's Num examples one epoch.
+  // Megatron's --train-samples is the whole training, the banner's Num examples one epoch: a fact of the format.
   const EffectiveValue* samples = view.FindStated("train_samples");
   const Derived batch = GlobalBatch(view);
   if (samples != nullptr && batch.value && *batch.value > 0 && view.Number("train_samples")) {
-    const bool one_epoch = samples->value.format != "megatron-args";
+    const bool one_epoch = !FactsOfSettingsFormat(samples->value.format).samples_of_all_epochs;
     const double epochs = one_epoch ? view.Number("train_epochs").value_or(0) : 1;
     if (epochs > 0) return Stated(*samples, std::ceil(*view.Number("train_samples") / *batch.value) * epochs);
   }
@@ -293,8 +293,8 @@ Derived StepsPerEpoch(const SettingsView& view) {
   const EffectiveValue* stated_epochs = view.FindStated("train_epochs");
   const EffectiveValue* samples = view.FindStated("train_samples");
   const Derived batch = GlobalBatch(view);
-  if (samples != nullptr && samples->value.format != "megatron-args" && view.Number("train_samples") && batch.value &&
-      *batch.value > 0) {
+  if (samples != nullptr && !FactsOfSettingsFormat(samples->value.format).samples_of_all_epochs &&
+      view.Number("train_samples") && batch.value && *batch.value > 0) {
     return Stated(*samples, std::ceil(*view.Number("train_samples") / *batch.value));
   }
   // MindFormers' lr_schedule.total_steps is the whole training; others may let a rate fall for a part of it.

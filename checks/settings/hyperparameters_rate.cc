@@ -192,10 +192,9 @@ void CompareSchedule(const CheckContext& context, v1::CheckResult& result, const
   JudgeUnknownKeys(context, result, baseline, migrated, "schedule", "schedule_differs");
 }
 
-// MLPerf's logs count the steps after the warm-up, by submission; others from the start.
 bool CountsOtherwise(const SettingsView& view) {
   const EffectiveValue* stated = view.FindStated("lr_decay_steps");
-  return stated != nullptr && stated->value.format == "mllog";
+  return stated != nullptr && FactsOfSettingsFormat(stated->value.format).decay_after_warmup;
 }
 
 // The steps over which the rate falls: where nobody states them, the training length (compared by .values).

@@ -51,17 +51,9 @@ bool ApexIsOn(const SettingsView& view) {
   return own->value.raw_key != "amp.enabled" || view.Boolean("amp_enabled").value_or(true);
 }
 
-bool HasLibraryFormat(const SettingsView& view) {
-  for (const char* format : {"megatron-args", "deepspeed-json", "mindformers-yaml", "hf-training-args-json",
-                             "hf-training-args", "llamafactory-yaml", "apex-options"}) {
-    if (view.HasFormat(format)) return true;
-  }
-  return false;
-}
-
 // Libraries that decide the type by their options alone: no cast by hand stands beside them in a user's script.
 bool LibraryDecides(const SettingsView& view) {
-  return HasLibraryFormat(view) || view.FindStated("amp_wrapper") != nullptr;
+  return view.HasFormatThat(&SettingsFormatFacts::decides_type) || view.FindStated("amp_wrapper") != nullptr;
 }
 
 // Any piece of settings evidence, also one that failed.
@@ -213,18 +205,9 @@ void TypeByVariable(const CheckContext& context, v1::CheckResult& result, const 
 
 // What keeps the weights under a library's option: "deepspeed", "fsdp", "megatron"; "" where nothing names an engine.
 std::string EngineOf(const SettingsView& view) {
-  if (view.HasFormat("deepspeed-json") || view.HasFormat("deepspeed-dump") || view.Uses("DeepSpeed by option"))
-    return "deepspeed";
+  if (view.HasFormatThat(&SettingsFormatFacts::deepspeed) || view.Uses("DeepSpeed by option")) return "deepspeed";
   const EffectiveValue* stated = view.FindStated("sharding_engine");
   return stated == nullptr ? "" : view.Text("sharding_engine").value_or("");
-}
-
-// A trainer that computes by autocast over weights of full type unless an engine keeps them.
-bool IsAutocastTrainer(const SettingsView& view) {
-  for (const char* format : {"hf-training-args-json", "hf-training-args", "llamafactory-yaml"}) {
-    if (view.HasFormat(format)) return true;
-  }
-  return false;
 }
 
 // Whether the master weights are known to be kept alike: the same engine, or engines that keep fp32 copies.
@@ -234,7 +217,7 @@ bool KeptAlike(const SettingsView& baseline, const SettingsView& migrated) {
   if (a == b) return true;
   if (a == "fsdp" || b == "fsdp") return false;
   // An engine on one side; the other's trainer has none that is known of.
-  return !(a.empty() ? IsAutocastTrainer(baseline) : IsAutocastTrainer(migrated));
+  return !(a.empty() ? baseline : migrated).HasFormatThat(&SettingsFormatFacts::autocast_trainer);
 }
 
 // What shows that an option which asks for a short type was not given; "" where it may have been. A command line of
@@ -367,8 +350,8 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
   // Where the code itself shows the automatic mode, an option of the program only turns that on.
   const EffectiveValue* wrapper = view.FindStated("amp_wrapper");
   const bool seen = wrapper != nullptr && wrapper->value.format == kObservedFormat;  // in the process
-  const bool by_code =
-      wrapper != nullptr && (seen || wrapper->value.source == SettingSource::kScript) && !HasLibraryFormat(view);
+  const bool by_code = wrapper != nullptr && (seen || wrapper->value.source == SettingSource::kScript) &&
+                       !view.HasFormatThat(&SettingsFormatFacts::decides_type);
   for (const char* key : {"bf16", "fp16"}) {
     if (by_code || !out.empty() || !view.Boolean(key).value_or(false)) continue;
     const bool apex = key == std::string("fp16") && view.Text("half_precision_backend") == "apex";
@@ -382,7 +365,7 @@ std::vector<Mechanism> MechanismsOf(const Rules& rules, const SettingsView& view
     out.push_back({weights ? "weights" : "option", "", Origin(*dtype)});
   }
   // The autocast that is seen in a process whose trainer has one by its option is that one.
-  const bool of_trainer = seen && !out.empty() && IsAutocastTrainer(view);
+  const bool of_trainer = seen && !out.empty() && view.HasFormatThat(&SettingsFormatFacts::autocast_trainer);
   if (wrapper != nullptr && view.Text("amp_wrapper") != "plain" && !of_trainer) {
     out.push_back({*view.Text("amp_wrapper"), "", Origin(*wrapper)});
   }

@@ -22,25 +22,18 @@ namespace {
 
 using absl::StrCat;
 
-// Overrides of Hydra are a command line in a file (.hydra/overrides.yaml); training_args.bin is written by the run.
+// Overrides of Hydra are a command line in a file (.hydra/overrides.yaml).
 SettingSource SourceOf(const v1::SettingsDocument& document, bool from_log) {
   if (document.format() == kObservedFormat) return SettingSource::kLog;  // the surest of what a run tells of itself
   if (document.format() == kScriptSettings || document.kind() == kScriptOptions) return SettingSource::kScript;
-  if (from_log || document.kind() == "printed" || document.format() == "hf-trainer-stdout" ||
-      document.format() == "hf-training-args" || document.format() == "mllog")
-    return SettingSource::kLog;
-  // Blocks of a log are printed also where somebody cut them out into a file.
-  for (absl::string_view block :
-       {"megatron-args", "argparse-namespace", "apex-options", "dllogger", "deepspeed-dump"}) {
-    if (document.format() == block) return SettingSource::kLog;
-  }
-  if (document.format() == "launch-script" || document.format() == "environment" || document.kind() == "overrides")
-    return SettingSource::kLaunch;
+  const SettingsFormatFacts& facts = FactsOfSettingsFormat(document.format());
+  if (from_log || document.kind() == "printed" || facts.printed) return SettingSource::kLog;
+  if (facts.launches || document.kind() == "overrides") return SettingSource::kLaunch;
   return SettingSource::kFile;
 }
 
 bool IsDeepSpeed(const SourcedValue& value) {
-  return absl::StartsWith(value.format, "deepspeed");
+  return FactsOfSettingsFormat(value.format).deepspeed;
 }
 
 // What was observed in the process counts before what it printed.
@@ -70,10 +63,8 @@ bool IsUntold(const v1::Setting& setting) {
 
 // Documents of a run's arguments: not what a node has, and not what a model or an optimizer is made of.
 bool HoldsArguments(const v1::SettingsDocument& document) {
-  for (absl::string_view other :
-       {"environment", "packages", "versions", "devices", "host", "model", "parameter-groups", "scaler-state",
-        "topology", "rank-table", "observed", "op-precision", "custom-dtypes", "collect-env"}) {
-    if (document.format() == other || document.kind() == other) return false;
+  for (const std::string& name : {document.format(), document.kind()}) {
+    if (FactsOfSettingsFormat(name).no_arguments) return false;
   }
   for (const v1::Setting& setting : document.settings()) {
     if (absl::StartsWith(setting.raw_key(), "black-list.") || absl::StartsWith(setting.raw_key(), "white-list."))
@@ -577,11 +568,9 @@ bool SettingsView::HasFormat(absl::string_view format) const {
   return std::find(formats_.begin(), formats_.end(), format) != formats_.end();
 }
 
-bool SettingsView::HasWholeConfiguration() const {
-  // Dumps of every option, set or not, and files that hold all of a run.
-  static constexpr absl::string_view kWhole[] = {"megatron-args", "hf-training-args", "argparse-namespace",
-                                                 "mindformers-yaml"};
-  return std::any_of(std::begin(kWhole), std::end(kWhole), [this](absl::string_view one) { return HasFormat(one); });
+bool SettingsView::HasFormatThat(bool SettingsFormatFacts::*fact) const {
+  return std::any_of(formats_.begin(), formats_.end(),
+                     [fact](const std::string& format) { return FactsOfSettingsFormat(format).*fact; });
 }
 
 std::vector<std::reference_wrapper<const SettingsView>> ViewsOf(const CheckContext& context, Side side, v1::Role role) {

@@ -28,6 +28,7 @@
 #include "checks/scripts/flow.h"
 #include "checks/settings/sourced_value.h"
 #include "paritect/v1/settings.pb.h"
+#include "rules/settings_formats.h"
 #include "rules/settings_rules.h"
 
 namespace paritect {
@@ -103,8 +104,8 @@ class SettingsView {
   const std::string& product() const { return product_; }
   // Formats of the documents that were read ("megatron-args", "deepspeed-json", ...).
   bool HasFormat(absl::string_view format) const;
-  // Whether one of them states all that can be set: more of that kind would tell nothing new.
-  bool HasWholeConfiguration() const;
+  // Whether a document was read of whose format this is known.
+  bool HasFormatThat(bool SettingsFormatFacts::*fact) const;
   // Whether any settings were found at all, in files, logs or facts.
   bool empty() const { return !has_facts_ && variables_.empty() && formats_.empty(); }
 

@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/settings/settings_format.h"
+#include "rules/settings_formats.h"
 
 namespace paritect {
 namespace {
@@ -64,8 +65,7 @@ void AppendDocument(const Rules& rules, const v1::SettingsDocument& document, Or
     one["key"] = canonical.empty() ? "" : canonical[0].key->key;
     one["raw_key"] = DisplayBytes(setting.raw_key());
     one["value"] = TypedJson(setting, canonical);
-    one["raw_value"] =
-        IsWithheld(setting) ? OrderedJson(nullptr) : OrderedJson(DisplayBytes(setting.raw_value()));
+    one["raw_value"] = IsWithheld(setting) ? OrderedJson(nullptr) : OrderedJson(DisplayBytes(setting.raw_value()));
     one["origin"] = setting.origin();
     one["default"] = setting.is_default();
     if (!setting.scope().empty()) one["scope"] = DisplayBytes(setting.scope());
@@ -120,13 +120,13 @@ bool IsScript(absl::string_view path, const SettingsFormat& format) {
   return absl::EndsWith(path, ".py") && format.name != "mmengine-config";
 }
 
-// Sure recognition only: a file of settings must not be taken for one of another kind. MLLOG and DLLogger are logs.
+// Sure recognition only: a file of settings must not be taken for one of another kind, nor a log for one.
 bool Recognises(absl::string_view path, bool is_folder, absl::string_view head) {
   if (is_folder) return false;
   int surely = 0;
   const SettingsFormat* format = SniffSettings(head, &surely);
   if (format != nullptr && IsScript(path, *format)) return false;
-  return format != nullptr && surely >= 50 && format->name != "mllog" && format->name != "dllogger";
+  return format != nullptr && surely >= 50 && !FactsOfSettingsFormat(format->name).is_log;
 }
 
 // A plain JSON, YAML or TOML file of which nobody else knew what it is; environment and package lists.

@@ -13,6 +13,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/bundle.h"
+#include "formats/plan_sources.h"
 
 namespace paritect {
 namespace {
@@ -74,18 +75,7 @@ v1::Plan WithBeside(v1::Plan run, const v1::Plan& beside) {
   absl::string_view below = run.base();
   if (!absl::ConsumePrefix(&below, beside.base())) return run;
   const std::string folder(absl::StripPrefix(below, "/"));
-  const auto move = [&folder](std::string* path) {
-    if (!path->empty()) *path = JoinPath(folder, *path);
-  };
-  for (v1::ShardSource& one : *run.mutable_shards()) {
-    move(one.mutable_list());
-    move(one.mutable_trace());
-  }
-  for (v1::SettingsSource& one : *run.mutable_settings()) move(one.mutable_file());
-  for (v1::LogSource& one : *run.mutable_logs()) move(one.mutable_file());
-  for (v1::WeightsSource& one : *run.mutable_weights()) move(one.mutable_file());
-  for (v1::TensorsSource& one : *run.mutable_tensors()) move(one.mutable_file());
-  for (v1::ObservedSource& one : *run.mutable_observed()) move(one.mutable_path());
+  MovePaths(folder, run);
   v1::Plan rest = beside;
   rest.clear_info();
   rest.clear_base();

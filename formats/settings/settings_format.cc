@@ -92,14 +92,6 @@ std::vector<v1::SettingsDocument> ScanLog(absl::string_view text, absl::string_v
 
 }  // namespace
 
-bool IsPrintedSettings(absl::string_view name) {
-  for (absl::string_view block :
-       {"megatron-args", "argparse-namespace", "apex-options", "deepspeed-dump", "mllog", "dllogger", "hf-banner"}) {
-    if (name == block) return true;
-  }
-  return false;
-}
-
 namespace {
 
 absl::StatusOr<std::vector<v1::SettingsDocument>> ReadText(absl::string_view text, absl::string_view label,
@@ -108,7 +100,7 @@ absl::StatusOr<std::vector<v1::SettingsDocument>> ReadText(absl::string_view tex
   const SettingsFormat* format = FormatOfKind(kind, head);
   int surely = 100;
   if (format == nullptr) format = SniffSettings(head, &surely);
-  if (format == nullptr || IsPrintedSettings(format->name)) {
+  if (format == nullptr || format->block) {
     // A long log may print its settings late; a binary file prints none.
     std::vector<v1::SettingsDocument> documents;
     if (!absl::StrContains(head, absl::string_view("\0", 1))) documents = ScanLog(text, label);

@@ -29,14 +29,13 @@ struct SettingsFormat {
   int (*sniff)(absl::string_view head);
   // `label` names the file in origins.
   absl::StatusOr<v1::SettingsDocument> (*parse)(absl::string_view text, absl::string_view label);
+  bool block = false;  // one that logs print: LogSettingsScanner reads it wherever it stands
 };
 
 absl::Span<const SettingsFormat* const> AllSettingsFormats();
 const SettingsFormat* FindSettingsFormat(absl::string_view name);
 // The format of which `head` is most surely (`surely` gets how surely); nullptr where none fits.
 const SettingsFormat* SniffSettings(absl::string_view head, int* surely = nullptr);
-// Whether a format is a block that logs print: read by LogSettingsScanner wherever it stands.
-bool IsPrintedSettings(absl::string_view name);
 
 // Reads a settings file: the documents in it (a log may hold several). `kind` is the plan's word where content
 // cannot tell ("" otherwise). Unimplemented "why": no format fits; FailedPrecondition "why": a stand-in without

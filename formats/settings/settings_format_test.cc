@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "formats/plan.h"
+#include "rules/settings_formats.h"
 #include "rules/settings_rules.h"
 
 namespace paritect {
@@ -183,6 +186,19 @@ TEST(LogSettingsScanner, TheFirstBlockCounts) {
   ASSERT_EQ(documents[0].settings_size(), 1);
   EXPECT_EQ(documents[0].settings(0).raw_value(), "1");
   EXPECT_EQ(documents[0].settings(0).origin(), "log:3");
+}
+
+// A row of another name is a slip of the pen, which nobody would notice.
+TEST(SettingsFormats, FactsAreOfFormatsAndKindsThatThereAre) {
+  // What others than a reader of files make: the scanner of logs, the observer; and "script", a plan's word.
+  std::set<std::string> names = {"hf-trainer-stdout", "observed", "script"};
+  for (const SettingsFormat* format : AllSettingsFormats()) {
+    names.emplace(format->name);
+    names.emplace(format->kind);
+  }
+  for (const auto& [name, facts] : BuiltInSettingsFormats()) {
+    EXPECT_TRUE(names.contains(name)) << name << " of rules/data/settings_formats.yaml is no format and no kind";
+  }
 }
 
 // A kind that the plan does not know cannot be named where content does not tell.

@@ -45,18 +45,18 @@ int SniffBanner(absl::string_view head) {
 }  // namespace
 
 extern const SettingsFormat kMegatronArgsSettings;
-const SettingsFormat kMegatronArgsSettings = {"megatron-args", "arguments", &SniffMegatron, &ParseBlock};
+const SettingsFormat kMegatronArgsSettings = {"megatron-args", "arguments", &SniffMegatron, &ParseBlock, true};
 extern const SettingsFormat kArgparseSettings;
-const SettingsFormat kArgparseSettings = {"argparse-namespace", "arguments", &SniffNamespace, &ParseBlock};
+const SettingsFormat kArgparseSettings = {"argparse-namespace", "arguments", &SniffNamespace, &ParseBlock, true};
 extern const SettingsFormat kApexSettings;
-const SettingsFormat kApexSettings = {"apex-options", "arguments", &SniffApex, &ParseBlock};
+const SettingsFormat kApexSettings = {"apex-options", "arguments", &SniffApex, &ParseBlock, true};
 extern const SettingsFormat kDeepSpeedDumpSettings;
-const SettingsFormat kDeepSpeedDumpSettings = {"deepspeed-dump", "arguments", &SniffDeepSpeedDump, &ParseBlock};
+const SettingsFormat kDeepSpeedDumpSettings = {"deepspeed-dump", "arguments", &SniffDeepSpeedDump, &ParseBlock, true};
 extern const SettingsFormat kMllogSettings;
-const SettingsFormat kMllogSettings = {"mllog", "arguments", &SniffMllog, &ParseBlock};
+const SettingsFormat kMllogSettings = {"mllog", "arguments", &SniffMllog, &ParseBlock, true};
 extern const SettingsFormat kDlloggerSettings;
-const SettingsFormat kDlloggerSettings = {"dllogger", "arguments", &SniffDllogger, &ParseBlock};
+const SettingsFormat kDlloggerSettings = {"dllogger", "arguments", &SniffDllogger, &ParseBlock, true};
 extern const SettingsFormat kBannerSettings;
-const SettingsFormat kBannerSettings = {"hf-banner", "arguments", &SniffBanner, &ParseBlock};
+const SettingsFormat kBannerSettings = {"hf-banner", "arguments", &SniffBanner, &ParseBlock, true};
 
 }  // namespace paritect
