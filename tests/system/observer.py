@@ -429,6 +429,30 @@ def in_evaluation_mode():
         check([one["forwards"] for one in found if one["k"] == "step"][:3] == [1, 1, 1], "forwards")
 
 
+INDICES = r'''
+import sys, torch
+if BOUND is not None: sys.modules["_paritect_observe.torch_data"].INDICES_KEPT_MAX = BOUND
+model = torch.nn.Linear(4, 2)
+loader = torch.utils.data.DataLoader(torch.randn(600, 4), batch_size=100, shuffle=True)
+for epoch in range(3):
+    for x in loader:
+        model(x).sum().backward()
+'''
+
+
+def indices_kept():
+    """The lists of later passes are whole too, as long as there is room for them."""
+    for bound, wanted in ((None, [600, 600, 600]), (500, [600, 500, 300])):
+        with Place() as place:
+            script = os.path.join(place, "train.py")
+            with open(script, "w") as file:
+                file.write("BOUND = %s\n" % bound + INDICES)
+            check(observed(script, place).returncode == 0, "indices_kept")
+            found, = records(place).values()
+            kept = [len(one["first"]) for one in found if one["k"] == "indices" and one["whole"]]
+            check(kept == wanted and not faults(place), kept)
+
+
 def standin(name):
     """Frameworks that are not installed here: modules of the same shape. The record says that the real one was not
     tried."""
@@ -496,7 +520,8 @@ def main():
     else:
         {"level": level, "way_in": way_in, "faults": faults_inside, "disk_full": disk_full, "folder_gone": folder_gone,
          "killed": killed, "torn_python": torn_python, "forks": forks, "truth": truth, "pythons": pythons,
-         "odd_programs": odd_programs, "in_evaluation_mode": in_evaluation_mode}[mode]()
+         "odd_programs": odd_programs, "in_evaluation_mode": in_evaluation_mode,
+         "indices_kept": indices_kept}[mode]()
 
 
 main()

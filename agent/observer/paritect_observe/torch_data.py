@@ -15,6 +15,7 @@ LOADERS_MAX = 64
 FIRST_PASSES = 2
 FIRST_BATCHES = 4
 FIRST_INDICES, LATER_INDICES = 4096, 256
+INDICES_KEPT_MAX = 400000  # of all later passes; then LATER_INDICES of each
 LAST_INDICES = 16
 PASSES_WHOLE = 20  # told all; later ones thin out
 SAMPLER_NUMBERS = ("num_replicas", "rank", "epoch", "shuffle", "seed", "drop_last", "replacement", "num_samples",
@@ -49,9 +50,10 @@ class Pass(object):
         except (TypeError, ValueError, struct.error):
             self.is_text, plain = True, []
             self.digest.update(repr(listed)[:1 << 16].encode("utf-8", "replace"))
-        room = (FIRST_INDICES if self.number == 0 else LATER_INDICES) - len(self.first)
-        if room > 0:
+        room = FIRST_INDICES - len(self.first)
+        if room > 0 and (self.number == 0 or len(self.first) < LATER_INDICES or DATA.kept < INDICES_KEPT_MAX):
             self.first.extend(plain[:room])
+            DATA.kept += len(plain[:room]) if self.number > 0 else 0
         self.last.extend(plain[-LAST_INDICES:])
         if thin.power(self.requested_batches):
             self.at_batches[str(self.requested_batches)] = self.digest.copy().hexdigest()
@@ -103,6 +105,7 @@ class Data(object):
     def reset(self):
         self.inherited_pass = getattr(self, "last_pass", None)
         self.loaders, self.iterators, self.last_pass = {}, {}, None
+        self.kept = 0  # indices of later passes
         self.count = 0
 
     # --- loaders ---
