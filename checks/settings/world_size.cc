@@ -1,5 +1,6 @@
 #include "checks/settings/world_size.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -82,16 +83,20 @@ WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& r
 
 namespace {
 
-// Lists that were cut (the observer keeps the first sample numbers of a pass) show nothing that one process's lists
-// could be wrong in.
+// The first sample numbers of a pass, kept by the observer: no list that somebody recorded of what was read. Which samples
+// they were is asked of the preprocessing, also of one process.
+bool IsBeginningOfPass(const v1::Evidence& evidence) {
+  const auto& incomplete = evidence.shards().incomplete();
+  return std::any_of(incomplete.begin(), incomplete.end(),
+                     [](const v1::Problem& one) { return one.id() == "observed_indices_cut"; });
+}
+
 bool HasRecorded(const CheckContext& context, Side side, v1::EvidenceKind kind) {
   bool found = false;
-  bool cut = false;
   context.evidence.ForEach(side, kind, [&](const v1::Bundle&, const v1::Evidence& evidence) {
-    found = found || evidence.outcome() == v1::OUTCOME_COLLECTED;
-    cut = cut || (evidence.has_shards() && evidence.shards().incomplete_size() > 0);
+    found = found || (evidence.outcome() == v1::OUTCOME_COLLECTED && !IsBeginningOfPass(evidence));
   });
-  return found && !cut;
+  return found;
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ struct WorldSizes {
 WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& run);
 
 // Whether every run of both sides is one process by its evidence, so that what is asked of several does not arise; said
-// in the result. Never where somebody recorded evidence of that kind, and whole: then it is looked at.
+// in the result. Never where somebody recorded evidence of that kind (the beginnings of passes that the observer keeps
+// are none): then it is looked at.
 bool IsOneProcess(const CheckContext& context, v1::EvidenceKind recorded, v1::CheckResult& result);
 
 }  // namespace paritect

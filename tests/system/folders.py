@@ -183,7 +183,7 @@ def as_written(gpu, npu):
                  env={"PATH": f"{programs}:/usr/bin:/bin"})
     return {
         "paritect run --run NAME -- CMD": ["--baseline", f"{gpu}-wrapped", "--migrated", f"{npu}-wrapped"],
-        "each a plan of its own with its own `run:`":
+        "each in a folder of its own":
             ["--baseline", gpu, "--baseline", again[0], "--baseline", again[1], "--migrated", npu],
         "a plan with `role: fp32-reference`": ["--baseline", gpu, "--baseline", fp32, "--migrated", npu],
         "facts: {reference_accuracy: …}": ["--baseline", told, "--migrated", npu],
