@@ -83,8 +83,8 @@ WorldSizes WorldSizesOf(const CheckContext& context, Side side, const RunView& r
 
 namespace {
 
-// The first sample numbers of a pass, kept by the observer: no list that somebody recorded of what was read. Which samples
-// they were is asked of the preprocessing, also of one process.
+// The first sample numbers of a pass, kept by the observer: no list that somebody recorded of what was read. Which
+// samples they were is asked of the preprocessing, also of one process.
 bool IsBeginningOfPass(const v1::Evidence& evidence) {
   const auto& incomplete = evidence.shards().incomplete();
   return std::any_of(incomplete.begin(), incomplete.end(),
