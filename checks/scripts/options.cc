@@ -21,14 +21,27 @@ constexpr char kOption[] = "option:";
 constexpr char kMore[] = "*";  // `**options`
 constexpr int kListMax = 64;
 
-// What the run's configurations state, by path ("data.batch_size"). A path with two values has none.
+absl::string_view NameOf(absl::string_view path) {
+  const std::size_t slash = path.find_last_of("/\\");
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// Whether the scripts may read this file: by name, where they name all that they read.
+bool MayBeRead(const v1::ScriptTree& tree, absl::string_view path) {
+  if (!tree.settings_files_known()) return true;
+  return std::any_of(tree.settings_files().begin(), tree.settings_files().end(),
+                     [&](const std::string& named) { return NameOf(named) == NameOf(path); });
+}
+
+// What the run's configurations that its scripts read state, by path ("data.batch_size"). A path with two values has
+// none.
 class Stated {
  public:
-  explicit Stated(const RunView& run) {
+  Stated(const v1::ScriptTree& tree, const RunView& run) {
     for (const v1::Bundle* bundle : run.nodes) {
       for (const v1::Evidence& evidence : bundle->evidence()) {
         const bool read = evidence.outcome() == v1::OUTCOME_COLLECTED && evidence.has_settings();
-        if (read) Add(evidence.settings());
+        if (read) Add(evidence.settings(), MayBeRead(tree, evidence.source()));
       }
     }
   }
@@ -53,11 +66,11 @@ class Stated {
   }
 
  private:
-  void Add(const v1::SettingsDocument& document) {
+  void Add(const v1::SettingsDocument& document, bool may_be_read) {
     const bool file = document.format() == "yaml" || document.format() == "json" || document.format() == "toml";
     // A command line may set what a file states (Hydra).
     const bool launch = document.format() == "launch-script" || document.kind() == "overrides";
-    if (!file && !launch) return;
+    if (!launch && (!file || !may_be_read)) return;
     for (const v1::Setting& setting : document.settings()) {
       const auto [found, added] = values_.try_emplace(setting.raw_key(), &setting.value());
       const bool same = added || Shown(*found->second) == Shown(setting.value());
@@ -236,7 +249,7 @@ class Resolution {
 std::shared_ptr<const v1::ScriptTree> WithStatedOptions(const v1::ScriptTree& tree, const RunView& run,
                                                         const ScriptRules& rules) {
   if (!tree.command_line_known()) return nullptr;
-  const Stated stated(run);
+  const Stated stated(tree, run);
   if (stated.empty()) return nullptr;
   auto resolved = std::make_shared<v1::ScriptTree>(tree);
   if (!Resolution(*resolved, stated, rules).Run()) return nullptr;

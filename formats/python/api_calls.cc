@@ -249,7 +249,10 @@ class Call {
     object.kind = ValueKind::kObject;
     object.text = type;
     object.symbol = CallSymbol(m_, call_);
-    if (type == "configuration") object.option = ".";
+    if (type == "configuration") {
+      object.option = ".";
+      if (!call_.arguments.empty()) NoteSettingsFile(m_, call_.arguments[0].value);
+    }
     AddOwnFact(object);
     if (rule_.kind == "list_files" && fact_ >= 0 && OrderIsFree()) MergeNumbers(object.unsorted, {fact_});
     // Modules handed to a container are parts of it.

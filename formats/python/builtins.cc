@@ -539,6 +539,7 @@ std::optional<ValueId> CallOptionsMethod(ScriptMachine& m, absl::string_view nam
     return m.values.None();
   }
   if (IsOptionsMerge(name) && configuration) {
+    if (absl::EndsWith(name, "from_file") && !call.arguments.empty()) NoteSettingsFile(m, call.arguments[0].value);
     Stir(m, self);
     return m.values.None();
   }

@@ -1,11 +1,36 @@
 #include "formats/python/configurations.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
 
 namespace paritect {
 namespace {
 
 constexpr char kStirred[] = "<stirred>";
+
+bool IsSettingsName(absl::string_view name) {
+  constexpr absl::string_view kEndings[] = {".yaml", ".yml", ".json", ".toml", ".py"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](absl::string_view ending) { return absl::EndsWithIgnoreCase(name, ending); });
+}
+
+// The texts in quotes within a symbol: open('train.yaml'), join(?, 'train.yaml').
+std::vector<std::string> QuotedIn(absl::string_view symbol) {
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < symbol.size(); ++at) {
+    const char quote = symbol[at];
+    if (quote != '\'' && quote != '"') continue;
+    const std::size_t end = symbol.find(quote, at + 1);
+    if (end == absl::string_view::npos) break;
+    texts.emplace_back(symbol.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return texts;
+}
 
 }  // namespace
 
@@ -33,6 +58,19 @@ bool IsStirred(const ScriptMachine& m, ValueId object) {
 
 void MarkStirred(ScriptMachine& m, ValueId object) {
   m.SetField(object, kStirred, m.values.Boolean(true));
+}
+
+void NoteSettingsFile(ScriptMachine& m, ValueId id) {
+  const ScriptValue& value = m.values[id];
+  // Put together in the code, or noted when it was read.
+  if (value.kind == ValueKind::kMap || value.kind == ValueKind::kSequence || IsConfiguration(value)) return;
+  bool named = false;
+  for (const std::string& text : QuotedIn(m.values.SymbolOf(id))) {
+    if (!IsSettingsName(text)) continue;
+    named = true;
+    m.settings_files.insert(text);
+  }
+  if (!named) m.settings_file_untold = true;
 }
 
 }  // namespace paritect

@@ -16,6 +16,9 @@ bool IsOptionsMerge(absl::string_view name);  // keys and values come from elsew
 bool IsStirred(const ScriptMachine& machine, ValueId object);
 void MarkStirred(ScriptMachine& machine, ValueId object);
 
+// Takes down the file that options are read from: a name within `value` (`open("train.yaml")`), or that it is not told.
+void NoteSettingsFile(ScriptMachine& machine, ValueId value);
+
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_PYTHON_CONFIGURATIONS_H_

@@ -236,6 +236,8 @@ class ScriptMachine {
   int optional = 0;            // `try` blocks around whose failing import is provided for
   std::vector<ValueId> every;  // counts of conditions around like `step % 4 == 0`
   ValueId flags = kNoValue;    // options that DEFINE_string and its like made
+  std::set<std::string, std::less<>> settings_files;  // that options are read from, as they are named
+  bool settings_file_untold = false;                  // options are read from one that is not named
   const std::function<void(ValueId)>* next_at_yield = nullptr;  // for the function that is entered next
 
  private:
