@@ -5,8 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <random>
 
+#include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -24,16 +28,21 @@ extern char** environ;
 namespace paritect {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);  // the machine may be busy
 
+constexpr int kNotStarted = -1000;  // no signal's number
+constexpr char kAgent[] = PARITECT_BINARY_DIR "/paritect-agent";
+
 class Process {
  public:
-  Process(const std::vector<std::string>& args, const std::string& log) {
-    const std::string program = PARITECT_BINARY_DIR "/paritect-agent";
+  // Unavailable with the reason, where the program could not be started or its log not opened.
+  static absl::StatusOr<std::unique_ptr<Process>> Start(const std::string& program,
+                                                        const std::vector<std::string>& args, const std::string& log) {
     std::vector<char*> argv = {const_cast<char*>(program.c_str())};
     for (const std::string& arg : args) argv.push_back(const_cast<char*>(arg.c_str()));
     argv.push_back(nullptr);
@@ -41,8 +50,14 @@ class Process {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    EXPECT_EQ(posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ), 0);
+    pid_t pid = 0;
+    const int error = posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot start ", program, " with its log ", log, ": ", strerror(error), " (", error, ")"));
+    }
+    return absl::WrapUnique(new Process(pid));
   }
   ~Process() {
     if (pid_ > 0) Kill();
@@ -60,13 +75,20 @@ class Process {
   }
 
  private:
+  explicit Process(pid_t pid) : pid_(pid) {}
+
   pid_t pid_ = 0;
 };
 
 class AgentTest : public testing::Test {
  protected:
   std::string Log() { return ReadWholeFile(PosixFileSystem(), folder_ / "log", 64 << 20).value_or(""); }
-  int Call(const std::vector<std::string>& args) { return Process(args, folder_ / "log").Wait(); }
+  // The exit status; negative: by which signal it ended, or kNotStarted.
+  int Call(const std::vector<std::string>& args) {
+    const auto process = Process::Start(kAgent, args, folder_ / "log");
+    if (!process.ok()) ADD_FAILURE() << process.status();
+    return process.ok() ? (*process)->Wait() : kNotStarted;
+  }
 
   int Join(const std::string& token, const std::string& pin) {
     return Call({"join", server_.address(), "--token", token, "--ca-pin", pin, "--node", "gpu-01", "--state", state_});
@@ -78,8 +100,11 @@ class AgentTest : public testing::Test {
   void Write(const std::string& path, const std::string& text) {
     ASSERT_TRUE(WriteFileAtomically(path, text).ok()) << path;
   }
+  // nullptr where it could not be started; the test has failed with the reason then, and must end.
   std::unique_ptr<Process> Start() {
-    return std::make_unique<Process>(std::vector<std::string>{"run", "--state", state_}, folder_ / "log");
+    auto process = Process::Start(kAgent, {"run", "--state", state_}, folder_ / "log");
+    if (!process.ok()) ADD_FAILURE() << process.status();
+    return process.ok() ? *std::move(process) : nullptr;
   }
   void MakeData(int files, std::size_t bytes) {
     ASSERT_EQ(mkdir((folder_ / "data").c_str(), 0700), 0);
@@ -137,6 +162,18 @@ class AgentTest : public testing::Test {
   PlayedServer server_;
 };
 
+TEST(AgentProcess, AFailedStartSaysWhyAndLeavesNothingToWaitFor) {
+  const pki_testing::Folder folder;
+  const auto none = Process::Start(folder / "no-such-program", {"run"}, folder / "log");
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(none.status().message(), AllOf(HasSubstr("no-such-program"), HasSubstr("No such file or directory (2)")));
+  const auto no_log = Process::Start("/bin/true", {}, folder / "no-such-folder/log");
+  EXPECT_THAT(no_log.status().message(), HasSubstr("No such file or directory (2)"));
+  const auto whole = Process::Start("/bin/true", {}, folder / "log");
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ((*whole)->Wait(), 0);
+}
+
 TEST_F(AgentTest, JoinWritesACredentialForItsOwnerAlone) {
   ASSERT_EQ(Join(server_.NewToken(), server_.pin()), 0) << Log();
   const auto loaded = LoadCredential(state_ + "/agent.credential", absl::ToUnixSeconds(absl::Now()));
@@ -161,13 +198,14 @@ TEST_F(AgentTest, JoinSaysWhyItIsRefused) {
 
 TEST_F(AgentTest, RunsATaskWithinItsRoots) {
   MakeData(30, 1000);
-  JoinWithRoots(folder_ / "data");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(folder_ / "data"));
   v1::Task task = DatasetTask("t1", folder_ / "data");
   v1::DatasetSource& outside = *task.mutable_plan()->add_datasets();
   outside.set_name("outside");
   outside.set_root("/etc");
   server_.AddTask("gpu-01", task);
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForEnd()) << Log();
   const auto ends = server_.Ends("gpu-01", "t1");
   ASSERT_EQ(ends.size(), 1u);
@@ -184,9 +222,10 @@ TEST_F(AgentTest, RunsATaskWithinItsRoots) {
 }
 
 TEST_F(AgentTest, ATaskOfWhichNothingIsAllowedStillEnds) {
-  JoinWithRoots("");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(""));
   server_.AddTask("gpu-01", DatasetTask("t1", "/root/secret"));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForEnd()) << Log();
   const auto ends = server_.Ends("gpu-01", "t1");
   EXPECT_EQ(ends.at(0).pieces(), 1);
@@ -195,7 +234,7 @@ TEST_F(AgentTest, ATaskOfWhichNothingIsAllowedStillEnds) {
 // Whatever the moment of the kill: each record once, and one whole attempt in the end.
 TEST_F(AgentTest, SurvivesKillsInMidTask) {
   MakeData(400, 100'000);
-  JoinWithRoots(folder_ / "data");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(folder_ / "data"));
   // Two seconds a task, so that kills come in the middle of it.
   Write(state_ + "/agent.yaml", absl::StrCat("roots: [", folder_ / "data", "]\nbwlimit: 20M\n"));
   server_.AddTask("gpu-01", DatasetTask("t1", folder_ / "data"));
@@ -203,12 +242,14 @@ TEST_F(AgentTest, SurvivesKillsInMidTask) {
   for (int i = 0; i < 8; ++i) {
     server_.HoldBack(i % 2 == 0);  // half of the time nothing is acknowledged
     auto agent = Start();
+    ASSERT_NE(agent, nullptr);
     absl::SleepFor(absl::Milliseconds(100 + random() % 700));
     agent->Kill();
   }
   server_.HoldBack(false);
   server_.AddTask("gpu-01", DatasetTask("t2", folder_ / "data"));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(server_.WaitFor("gpu-01", kPatience, [](const PlayedServer::Node& node) {
     for (const auto& [key, record] : node.records) {
       if (record.task_end().task_id() == "t2") return true;
@@ -228,8 +269,9 @@ TEST_F(AgentTest, SurvivesKillsInMidTask) {
 
 TEST_F(AgentTest, DeliversWhatWaitedWhenTheServerComesBack) {
   MakeData(20, 1000);
-  JoinWithRoots(folder_ / "data");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(folder_ / "data"));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForConnection()) << Log();
   server_.HoldBack(true);
   server_.AddTask("gpu-01", DatasetTask("t1", folder_ / "data"));
@@ -241,8 +283,9 @@ TEST_F(AgentTest, DeliversWhatWaitedWhenTheServerComesBack) {
 }
 
 TEST_F(AgentTest, SaysThatItIsRevoked) {
-  JoinWithRoots("");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(""));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForConnection()) << Log();
   server_.Revoke("gpu-01");
   const absl::Time until = absl::Now() + kPatience;
@@ -252,8 +295,9 @@ TEST_F(AgentTest, SaysThatItIsRevoked) {
 
 TEST_F(AgentTest, RenewsAShortLivedCertificate) {
   server_.SetLifetime(60);
-  JoinWithRoots("");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(""));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(server_.WaitFor("gpu-01", kPatience, [](const PlayedServer::Node& node) {
     return node.renewals > 0 && node.sessions > 1 && node.connected;
   })) << Log();
@@ -261,8 +305,9 @@ TEST_F(AgentTest, RenewsAShortLivedCertificate) {
 }
 
 TEST_F(AgentTest, TakesTheCertificateOfASecondJoin) {
-  JoinWithRoots("");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(""));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForConnection()) << Log();
   ASSERT_EQ(Join(server_.NewToken(), server_.pin()), 0) << Log();
   agent->Signal(SIGHUP);
@@ -273,8 +318,9 @@ TEST_F(AgentTest, TakesTheCertificateOfASecondJoin) {
 }
 
 TEST_F(AgentTest, RefusesASecondAgentAndABadConfiguration) {
-  JoinWithRoots("");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(""));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForConnection()) << Log();
   EXPECT_EQ(Call({"run", "--state", state_}), 2);
   EXPECT_THAT(Log(), HasSubstr("the spool cannot be used"));
@@ -285,8 +331,9 @@ TEST_F(AgentTest, RefusesASecondAgentAndABadConfiguration) {
 
 TEST_F(AgentTest, ReadsItsConfigurationAgain) {
   MakeData(3, 10);
-  JoinWithRoots("");
+  ASSERT_NO_FATAL_FAILURE(JoinWithRoots(""));
   const auto agent = Start();
+  ASSERT_NE(agent, nullptr);
   ASSERT_TRUE(WaitForConnection()) << Log();
   Write(state_ + "/agent.yaml", absl::StrCat("roots: [", folder_ / "data", "]\nlabels: {rack: a1}\n"));
   agent->Signal(SIGHUP);
