@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "absl/strings/numbers.h"
@@ -57,6 +58,7 @@ TEST(FleetCrash, EveryCommitThatReturnedIsThereAndNoneByHalf) {
     int pipe[2];
     ASSERT_EQ(::pipe(pipe), 0);
     const pid_t child = ::fork();
+    ASSERT_NE(child, -1) << strerror(errno);  // kill(-1) would be meant for every process there is
     if (child == 0) CommitForEver(path, there + 1, pipe[1]);
     ::close(pipe[1]);
     // Anywhere in the work that follows some commits.

@@ -375,6 +375,7 @@ TEST_F(HashCache, GoesOnWhereAStoppedRunWas) {
   Md5Lane lane = {.data = reinterpret_cast<const unsigned char*>(bytes.data())};
   Md5RunScalar(lane, (4 << 20) / kMd5BlockBytes);
   const pid_t child = fork();
+  ASSERT_NE(child, -1) << strerror(errno);
   if (child == 0) {
     auto cache = Cache();
     cache->AddStates(disk, *info, {lane.state}, info->ctime_ns + 10'000'000'000);
