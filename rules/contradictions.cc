@@ -1,9 +1,8 @@
 #include "rules/contradictions.h"
 
-#include <algorithm>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/document_fields.h"
 #include "common/status_macros.h"
@@ -21,18 +20,17 @@ bool Fits(absl::string_view pattern, absl::string_view check) {
 
 absl::Status ReadKind(const DocumentNode& node, ContradictionRules& rules) {
   std::string name, severity;
-  ContradictionRules::Kind kind;
+  google::protobuf::RepeatedPtrField<std::string> parts;
   PARITECT_RETURN_IF_ERROR(ReadMap(node, "a kind",
                                    {{{"kind", [&](const DocumentNode& v) { return ReadText(v, "kind", name); }},
-                                     {"part", [&](const DocumentNode& v) { return ReadText(v, "part", kind.part); }},
+                                     {"parts", [&](const DocumentNode& v) { return ReadTexts(v, "parts", parts); }},
                                      {"severity", [&](const DocumentNode& v) {
                                         return ReadWord(v, "severity", {"error", "warning"}, severity);
                                       }}}}));
-  if (name.empty() || kind.part.empty() || severity.empty()) {
-    return ErrorAt(node, "a kind needs `kind`, `part` and `severity`");
+  if (name.empty() || parts.empty() || severity.empty()) {
+    return ErrorAt(node, "a kind needs `kind`, `parts` and `severity`");
   }
-  kind.error = severity == "error";
-  rules.kinds[name] = kind;
+  rules.kinds[name] = {{parts.begin(), parts.end()}, severity == "error"};
   return absl::OkStatus();
 }
 
@@ -50,16 +48,20 @@ absl::Status ReadPart(const DocumentNode& node, ContradictionRules& rules) {
 
 }  // namespace
 
-std::string ContradictionRules::PartOf(absl::string_view kind) const {
+std::vector<std::string> ContradictionRules::PartsOf(absl::string_view kind) const {
   const auto found = kinds.find(kind);
-  return found == kinds.end() ? "" : found->second.part;
+  return found == kinds.end() ? std::vector<std::string>() : found->second.parts;
 }
 
-bool ContradictionRules::Rests(absl::string_view check, absl::string_view part) const {
-  const auto found = checks.find(part);
-  if (found == checks.end()) return true;
-  return std::any_of(found->second.begin(), found->second.end(),
-                     [&](const std::string& pattern) { return Fits(pattern, check); });
+bool ContradictionRules::Rests(absl::string_view check, absl::string_view parts) const {
+  for (const absl::string_view part : absl::StrSplit(parts, ',')) {
+    const auto found = checks.find(part);
+    if (found == checks.end()) return true;
+    for (const std::string& pattern : found->second) {
+      if (Fits(pattern, check)) return true;
+    }
+  }
+  return false;
 }
 
 absl::StatusOr<ContradictionRules> ReadContradictions(const DocumentNode& root) {
@@ -70,8 +72,9 @@ absl::StatusOr<ContradictionRules> ReadContradictions(const DocumentNode& root) 
                                    {{{"kinds", [&](const DocumentNode& v) { return ReadList(v, "kinds", kind); }},
                                      {"parts", [&](const DocumentNode& v) { return ReadList(v, "parts", part); }}}}));
   for (const auto& [name, one] : rules.kinds) {
-    if (!rules.checks.contains(one.part)) {
-      return absl::InvalidArgumentError(absl::StrCat("1:1: the part '", one.part, "' of '", name, "' has no checks"));
+    for (const std::string& taken : one.parts) {
+      if (rules.checks.contains(taken)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("1:1: the part '", taken, "' of '", name, "' has no checks"));
     }
   }
   return rules;

@@ -1,4 +1,4 @@
-// What of a record cannot be true at once, how grave that is, and which checks rest on the part that it takes away.
+// What of a record cannot be true at once, how grave that is, and which checks rest on the parts that it takes away.
 // Data: rules/data/contradictions.yaml.
 #ifndef PARITECT_RULES_CONTRADICTIONS_H_
 #define PARITECT_RULES_CONTRADICTIONS_H_
@@ -15,16 +15,17 @@ namespace paritect {
 
 struct ContradictionRules {
   struct Kind {
-    std::string part;
+    std::vector<std::string> parts;
     bool error = true;
   };
   std::map<std::string, Kind, std::less<>> kinds;
   std::map<std::string, std::vector<std::string>, std::less<>> checks;  // by part: "ITEM.NAME", "ITEM.*" or "*.NAME"
 
-  // The part that a kind takes away; "" where the kind is not known (a newer version's).
-  std::string PartOf(absl::string_view kind) const;
-  // Whether a check rests on the part. Of a part that is not known all do.
-  bool Rests(absl::string_view check, absl::string_view part) const;
+  // The parts that a kind takes away; none where the kind is not known.
+  std::vector<std::string> PartsOf(absl::string_view kind) const;
+  // Whether a check rests on one of the parts, told as evidence tells them: with commas between. Of a part that is not
+  // known (a newer version's) all do.
+  bool Rests(absl::string_view check, absl::string_view parts) const;
 };
 
 // InvalidArgument "LINE:COLUMN: ..." for an entry that is not of the form told in contradictions.yaml.

@@ -144,7 +144,9 @@ TEST(Agreement, EachFaultIsToldAndItsPartCountsForNothing) {
     record.Add(fault.name, fault.fields);
     const auto evidence = Assemble({record.text()});
     EXPECT_THAT(Kinds(evidence), ElementsAre(fault.kind)) << fault.name << " " << fault.fields;
-    const std::string part = BuiltInContradictions().PartOf(fault.kind);
+    const std::vector<std::string> parts = BuiltInContradictions().PartsOf(fault.kind);
+    ASSERT_EQ(parts.size(), 1u) << fault.kind;
+    const std::string& part = parts[0];
     EXPECT_THAT(FactsOf(evidence, "observed.contradiction.part"), ElementsAre(part));
     EXPECT_EQ(HasLog(evidence), part != "steps" && part != "process") << fault.kind;
     EXPECT_EQ(HasLists(evidence), part != "samples" && part != "process") << fault.kind;
@@ -182,6 +184,7 @@ TEST(Agreement, SeedsCastsAndScalersAgainstWhatWasCalled) {
   scaler.Add("scale", "\"scaler\": 0, \"n\": 1, \"before\": 4, \"after\": 2, \"applied\": false, \"at\": 1");
   evidence = Assemble({scaler.text()});
   EXPECT_THAT(Kinds(evidence), ElementsAre("disabled_scaler_skips"));
+  EXPECT_THAT(FactsOf(evidence, "observed.contradiction.part"), ElementsAre("steps,scaler"));
   EXPECT_THAT(FactsOf(evidence, "loss_scaler_enabled"), IsEmpty());
 }
 
@@ -215,6 +218,9 @@ TEST(Agreement, EveryKindHasItsPartAndItsMessage) {
   EXPECT_FALSE(rules.Rests("data.dataset.content", "process"));
   EXPECT_TRUE(rules.Rests("baseline.mixed-precision.overflow-rate", "steps"));
   EXPECT_TRUE(rules.Rests("data.dataset.content", "of a later version"));
+  EXPECT_TRUE(rules.Rests("training.flow.evaluation", "seed,samples"));
+  EXPECT_FALSE(rules.Rests("training.flow.evaluation", "steps,scaler"));
+  EXPECT_TRUE(rules.Rests("data.dataset.content", "steps,of a later version"));
 }
 
 }  // namespace

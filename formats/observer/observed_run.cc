@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -256,8 +257,7 @@ class Assembler {
     const std::vector<Contradiction> contradictions = ContradictionsOf(process, earlier);
     taken_away_.clear();
     for (const Contradiction& one : contradictions) {
-      taken_away_.insert(BuiltInContradictions().PartOf(one.kind));
-      if (one.kind == "disabled_scaler_skips") taken_away_.insert("scaler");  // it may as well have been on
+      for (std::string& part : BuiltInContradictions().PartsOf(one.kind)) taken_away_.insert(std::move(part));
     }
     // A rank beyond its world is no place for what is told.
     if (place_.world > 0 && place_.rank >= place_.world) place_ = {-1, 0, place_.assumed};
@@ -353,9 +353,9 @@ class Assembler {
     int number = 0;
     for (const Contradiction& one : contradictions) {
       const std::string scope = absl::StrCat("contradiction ", number++);
-      for (const auto& [key, value] :
-           {std::pair("kind", one.kind), std::pair("part", BuiltInContradictions().PartOf(one.kind)),
-            std::pair("told", one.told), std::pair("other", one.other)}) {
+      const std::string parts = absl::StrJoin(BuiltInContradictions().PartsOf(one.kind), ",");
+      for (const auto& [key, value] : {std::pair("kind", one.kind), std::pair("part", parts),
+                                       std::pair("told", one.told), std::pair("other", one.other)}) {
         v1::Setting* fact = facts.AddText(absl::StrCat("observed.contradiction.", key), value, one.line);
         if (fact != nullptr) fact->set_scope(scope);
       }
