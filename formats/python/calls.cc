@@ -88,6 +88,7 @@ class Binding {
       configuration.kind = ValueKind::kObject;
       configuration.text = "configuration";
       configuration.option = ".";
+      m_.settings_file_untold = true;  // it is composed of files that the decorator's options choose
       return m_.values.Add(std::move(configuration));
     }
     return UnknownOfName(m_, name);

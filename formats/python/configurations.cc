@@ -12,7 +12,13 @@ namespace {
 
 constexpr char kStirred[] = "<stirred>";
 
+constexpr std::size_t kSettingsFilesMax = 64;
+
+// A whole name: what begins with a joint (`f"{name}.yaml"`, `name + "_small.yaml"`) is the end of one that is not told.
 bool IsSettingsName(absl::string_view name) {
+  const std::size_t slash = name.find_last_of("/\\");
+  const std::size_t first = slash == absl::string_view::npos ? 0 : slash + 1;
+  if (first < name.size() && absl::StrContains("._-", name.substr(first, 1))) return false;
   constexpr absl::string_view kEndings[] = {".yaml", ".yml", ".json", ".toml", ".py"};
   return std::any_of(std::begin(kEndings), std::end(kEndings),
                      [&](absl::string_view ending) { return absl::EndsWithIgnoreCase(name, ending); });
@@ -66,7 +72,7 @@ void NoteSettingsFile(ScriptMachine& m, ValueId id) {
   if (value.kind == ValueKind::kMap || value.kind == ValueKind::kSequence || IsConfiguration(value)) return;
   bool named = false;
   for (const std::string& text : QuotedIn(m.values.SymbolOf(id))) {
-    if (!IsSettingsName(text)) continue;
+    if (!IsSettingsName(text) || m.settings_files.size() >= kSettingsFilesMax) continue;
     named = true;
     m.settings_files.insert(text);
   }

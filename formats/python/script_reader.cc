@@ -478,7 +478,7 @@ v1::ScriptTree ReadScripts(std::vector<ScriptSourceFile> files, const ScriptOpti
   for (const v1::ScriptFile& file : tree.files()) whole = whole && (!file.reached() || file.why_unread().empty());
   tree.set_whole(whole);
   tree.set_command_line_known(options.command_line_known);
-  tree.mutable_settings_files()->Add(reader.settings_files.begin(), reader.settings_files.end());
+  for (const std::string& file : reader.settings_files) tree.add_settings_files(DisplayBytes(file));
   tree.set_settings_files_known(!reader.settings_files.empty() && !reader.settings_file_untold);
   if (reader.cut()) {
     v1::Note& note = *tree.add_notes();

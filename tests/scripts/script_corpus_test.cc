@@ -172,6 +172,9 @@ TEST(ScriptCorpus, BrokenAndHostileSources) {
   EXPECT_TRUE(KindsOf(read(absl::StrCat("import os\nx = '", std::string(1 << 20, 'x'), "'\ny = os.listdir('/d')\n")))
                   .contains("listing"));
   EXPECT_TRUE(KindsOf(read("import os\n# \xff\xfe\xa3\nx = '\xc4\xe3'\ny = os.listdir('/d')\n")).contains("listing"));
+  const v1::ScriptTree strange = read("import yaml\nc = yaml.safe_load(open('\xc4\xe3.yaml'))\n");
+  EXPECT_TRUE(v1::ScriptTree().ParseFromString(strange.SerializeAsString()));  // text fields hold UTF-8 alone
+  EXPECT_EQ(strange.settings_files_size(), 1);
   for (const char* open : {"(", "[", "{", "f(", "-", "not ", "lambda: ", "x if y else "}) {
     std::string deep = "x = ";
     for (int i = 0; i < 20'000; ++i) deep += open;
