@@ -38,6 +38,11 @@ target_compile_options(paritect_test_pch PRIVATE -fno-exceptions -O1)
 target_link_libraries(paritect_test_pch PUBLIC paritect_messages_pch GTest::gtest_main GTest::gmock)
 target_precompile_headers(paritect_test_pch PRIVATE ${precompiled} ${precompiled_messages} <gmock/gmock.h> <gtest/gtest.h>)
 
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set_target_properties(paritect_pch paritect_messages_pch paritect_test_pch PROPERTIES
+                        CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/cmake/fresh_output.sh;${CMAKE_CXX_COMPILER_LAUNCHER}")
+endif()
+
 function(paritect_library name)
   cmake_parse_arguments(ARG "MESSAGES" "" "SRCS;DEPS;THROWS" ${ARGN})
   if(ARG_MESSAGES)
