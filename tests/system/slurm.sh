@@ -13,13 +13,25 @@ for one in python3 /usr/bin/python3; do "$one" -c 'import torch' 2> /dev/null &&
 PATH=$PATH:/usr/sbin:/sbin
 chmod 0755 "$work"
 
-free_port() { /usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# until SECONDS COMMAND...: waits for what must come, however busy the machine is.
+# Ports that nothing else is given while this script lives (ports.py): one that the kernel names could be a connection's a
+# moment later, and the daemon for which it was meant then ends.
+coproc held { PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$source_dir/tests/system exec /usr/bin/python3 -c '
+import sys
+from ports import own_port
+print(own_port(), own_port(), own_port(), flush=True)
+sys.stdin.read()'; }
+read -r ctld_port slurmd_port master_port <&"${held[0]}" || { fail "no ports"; exit 1; }
+pids=
+# until_true SECONDS COMMAND...: waits for what must come, however busy the machine is, for as long as the daemons of this
+# script live.
 until_true() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + $1)) pid
   shift
   until "$@" > /dev/null 2>&1; do
     [ $SECONDS -lt $end ] || { fail "never: $*"; return 1; }
+    for pid in $pids; do
+      kill -0 "$pid" 2> /dev/null || { fail "a daemon of Slurm has ended, so never: $*"; return 1; }
+    done
     sleep 0.2
   done
 }
@@ -40,7 +52,7 @@ export SLURM_CONF=$work/slurm/slurm.conf
 cat > slurm/slurm.conf <<CONF
 ClusterName=test
 SlurmctldHost=$(hostname -s)(127.0.0.1)
-SlurmctldPort=$(free_port)
+SlurmctldPort=$ctld_port
 SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket=$work/munge/socket
@@ -60,18 +72,19 @@ SlurmdTimeout=3600
 Prolog=$work/slurm/etc/paritect-prolog
 TaskProlog=$work/slurm/etc/paritect-task-prolog
 Epilog=$work/slurm/etc/paritect-epilog
-NodeName=n1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$(free_port) CPUs=$(nproc)
+NodeName=n1 NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$slurmd_port CPUs=$(nproc)
 PartitionName=main Nodes=n1 Default=YES State=UP
 PartitionName=npu Nodes=n1 State=UP
 CONF
 munged --foreground --force --key-file="$work/munge/key" --socket="$work/munge/socket" --pid-file="$work/munge/pid" \
   --log-file="$work/munge/log" --seed-file="$work/munge/seed" 2> munge/out & pids=$!
-slurmctld -D > slurm/ctld.out 2>&1 & pids="$pids $!"
-slurmd -D -N n1 > slurm/d.out 2>&1 & pids="$pids $!"
-# shellcheck disable=SC2064  # as they are now
-trap "touch $work/go; kill $pids 2>/dev/null; wait $pids 2>/dev/null; cd /; rm -rf $work" EXIT
+trap 'touch "$work/go"; kill $pids 2>/dev/null; wait $pids 2>/dev/null; cd /; rm -rf "$work"' EXIT
 idle() { [ "$(sinfo -h -n n1 -o %t | head -n 1)" = idle ]; }
-until_true 120 idle || { tail -n 20 slurm/*.out slurm/*.log; finish; exit 1; }
+# Each answers before the next one needs it.
+{ until_true 300 munge --no-input --socket="$work/munge/socket" &&
+  { slurmctld -D > slurm/ctld.out 2>&1 & pids="$pids $!"; } && until_true 300 sh -c 'scontrol ping | grep -q "is UP"' &&
+  { slurmd -D -N n1 > slurm/d.out 2>&1 & pids="$pids $!"; } && until_true 300 idle; } ||
+  { tail -n 20 munge/out slurm/*.out slurm/*.log; finish; exit 1; }
 
 cat > train.py <<'PYTHON'
 import os, sys, time
@@ -109,7 +122,7 @@ job() { # job OPTION... -- COMMAND: its number in $id, its own code as the resul
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
   shift
-  id=$(sbatch --parsable --wait -n 2 -o "$work/out-%j" "${options[@]}" --wrap "MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port) $*")
+  id=$(sbatch --parsable --wait -n 2 -o "$work/out-%j" "${options[@]}" --wrap "MASTER_ADDR=127.0.0.1 MASTER_PORT=$master_port $*")
 }
 
 # Of a job that asks, by its comment or its partition, there is a bundle with both ranks.
@@ -156,7 +169,7 @@ until_true 300 idle
 
 # A job that runs already.
 settings
-id=$(sbatch --parsable -n 2 -o "$work/out-%j" --wrap "MASTER_ADDR=127.0.0.1 MASTER_PORT=$(free_port) srun $python read.py $work/data $work/stop")
+id=$(sbatch --parsable -n 2 -o "$work/out-%j" --wrap "MASTER_ADDR=127.0.0.1 MASTER_PORT=$master_port srun $python read.py $work/data $work/stop")
 until_true 300 grep -q 'step 1' "out-$id"
 "$paritect" attach --slurm "$id" --data "$work/data" -o "$work/attached.pbundle" 2> attach.txt & attached=$!
 until_true 60 grep -q recording attach.txt
