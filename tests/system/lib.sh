@@ -27,4 +27,16 @@ expect() {
   [ -z "$text" ] || grep -qE -e "$text" out.txt err.txt || { fail "does not say '$text': $*"; head -n 20 err.txt out.txt >&2; }
 }
 
+# own_ports NAME...: sets each to a port that nothing else is given while this script lives (ports.py); once a script. One
+# that the kernel names may be a connection's a moment later, and who was to listen on it ends.
+own_ports() {
+  coproc held { PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$source_dir/tests/system exec python3 -c '
+import sys
+from ports import own_port
+print(*[own_port() for _ in sys.argv[1:]], flush=True)
+sys.stdin.read()' "$@"; }
+  # shellcheck disable=SC2154  # bash sets it
+  read -r "$@" <&"${held[0]}" || { fail "no ports"; exit 1; }
+}
+
 finish() { [ "$failures" = 0 ] || exit 1; }

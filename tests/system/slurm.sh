@@ -13,14 +13,7 @@ for one in python3 /usr/bin/python3; do "$one" -c 'import torch' 2> /dev/null &&
 PATH=$PATH:/usr/sbin:/sbin
 chmod 0755 "$work"
 
-# Ports that nothing else is given while this script lives (ports.py): one that the kernel names could be a connection's a
-# moment later, and the daemon for which it was meant then ends.
-coproc held { PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$source_dir/tests/system exec /usr/bin/python3 -c '
-import sys
-from ports import own_port
-print(own_port(), own_port(), own_port(), flush=True)
-sys.stdin.read()'; }
-read -r ctld_port slurmd_port master_port <&"${held[0]}" || { fail "no ports"; exit 1; }
+own_ports ctld_port slurmd_port master_port
 pids=
 # until_true SECONDS COMMAND...: waits for what must come, however busy the machine is, for as long as the daemons of this
 # script live.

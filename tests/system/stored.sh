@@ -25,6 +25,8 @@ serve() {
   done
 }
 
+own_ports port
+address=127.0.0.1:$port
 for folder in "$stored"/*; do
   [ -d "$folder" ] || continue
   name=$(basename "$folder")
@@ -34,7 +36,6 @@ for folder in "$stored"/*; do
   same "$folder/judged.txt" "$paritect" check --baseline "$folder/gpu.pbundle" --migrated "$folder/npu.pbundle"
   same "$folder/reported.txt" "$paritect" report --db "$name.kept.db"
 
-  address=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   expect 0 "" "$server" init "$name" --host 127.0.0.1 --address "$address"
   expect 0 "" "$server" restore "$name" "$name.fleet.db"
   expect 0 "whole" "$server" verify "$name"

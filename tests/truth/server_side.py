@@ -9,11 +9,15 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 
 import audit
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+from ports import own_port  # noqa: E402
 
 
 class Server:
@@ -21,9 +25,7 @@ class Server:
         self.build = build
         self.work = tempfile.mkdtemp(prefix="truth-server-")
         atexit.register(self.end)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            address = f"127.0.0.1:{probe.getsockname()[1]}"
+        address = f"127.0.0.1:{own_port()}"
         folder = os.path.join(self.work, "server")
         self.environment = dict(os.environ, HOME=self.work, NO_COLOR="1", LC_ALL="C.UTF-8",
                                 SOURCE_DATE_EPOCH="1700000000")

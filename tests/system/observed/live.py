@@ -13,6 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from cluster import Cluster, Failure, binary, check, main  # noqa: E402
+from ports import own_port  # noqa: E402
 
 PYTHON = os.environ.get("PARITECT_TORCH_PYTHON", "/usr/bin/python3")
 NODES = (("gpu", "gpu-01"), ("npu", "npu-01"))
@@ -28,7 +29,8 @@ class Trainings:
         self.file = os.path.join(cluster.work, "finish")
         self.processes = {}
         for run, node in NODES:
-            self.processes[run] = start(run, node, [PYTHON, os.path.join(HERE, "two_ranks.py"), self.file])
+            command = [PYTHON, os.path.join(HERE, "two_ranks.py"), self.file, str(own_port())]
+            self.processes[run] = start(run, node, command)
 
     def __enter__(self):
         return self

@@ -1,21 +1,17 @@
-"""A launcher and its two data-parallel ranks, which train until a file is there: two_ranks.py FILE"""
+"""A launcher and its two data-parallel ranks, which train until a file is there: two_ranks.py FILE PORT"""
 import ctypes
 import os
-import socket
 import subprocess
 import sys
 import time
 
 
-def launch(file):
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
+def launch(file, port):
     ranks = []
     for rank in ("0", "1"):
         variables = dict(os.environ, RANK=rank, LOCAL_RANK=rank, WORLD_SIZE="2", LOCAL_WORLD_SIZE="2",
                          MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-        ranks.append(subprocess.Popen([sys.executable, __file__, file], env=variables))
+        ranks.append(subprocess.Popen([sys.executable, __file__, file, port], env=variables))
     sys.exit(max([rank.wait() for rank in ranks]))
 
 
@@ -53,4 +49,4 @@ def train(file):
         print(':::MLLOG {"key": "run_stop", "value": null, "metadata": {"status": "success"}}', flush=True)
 
 
-launch(sys.argv[1]) if "RANK" not in os.environ else train(sys.argv[1])
+launch(*sys.argv[1:]) if "RANK" not in os.environ else train(sys.argv[1])
