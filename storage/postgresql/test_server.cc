@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "common/errno_status.h"
 #include "storage/fleet_test_util.h"
 #include "storage/postgresql/postgres.h"
 #include "storage/postgresql/server_stores.h"
@@ -79,6 +81,7 @@ pid_t PostgresTestServer::Spawn(const std::string& program, const std::vector<st
   words.push_back(nullptr);
   const passwd* nobody = getpwnam("nobody");
   const pid_t child = fork();
+  if (child == -1) Fail(absl::StrCat("cannot fork: ", ErrnoText(errno)));  // kill(-1) would be meant for all there are
   if (child != 0) return child;
   if (geteuid() == 0 &&
       (nobody == nullptr || setgroups(0, nullptr) != 0 || setgid(nobody->pw_gid) != 0 || setuid(nobody->pw_uid) != 0)) {
