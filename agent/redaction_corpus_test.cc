@@ -2,7 +2,6 @@
 // clear: redaction_clear_test.cc.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "agent/redaction.h"
 #include "formats/settings/settings_format.h"
 #include "rules/rules.h"
-#include "rules/secrets.h"
 
 namespace paritect {
 namespace {
@@ -384,7 +382,10 @@ constexpr const char* kMorePlaces[] = {
     "pw=§",
     "pwd: §",
     "--pw §",
-    "use the passphrase \"§\" for it"};
+    "use the passphrase \"§\" for it",
+    "user root pass §==2",
+    "user root pass x=§",
+    "my token §@2.1.0"};
 
 TEST(RedactionCorpus, NoPlantedSecretLeavesByOtherPlacesEither) {
   int planted = 0;

@@ -20,6 +20,11 @@ constexpr std::size_t kNameBytesMax = 512;     // a longer one is no name
 constexpr std::size_t kGrownWordBytesMin = 3;  // shorter ones end too many other words
 constexpr std::size_t kRunBytesMin = 16;
 constexpr std::size_t kHexDigitsMin = 32;
+// A version, or a number under a name of its own, by which it is judged: "v2.1.0", "torch>=2.0,<2.3", "lr=0.1". Words
+// of families are verbs too ("pin torch==2.1.0"). Versions: PEP 440, requirements: PEP 508.
+constexpr char kRequirement[] =
+    R"((?:[A-Za-z][A-Za-z_.-]*(?:\[[\w,-]{1,40}\])?(?:===?|[!~<>]=|[<>=@])v?\d+|v\d+|\d+\.\d+\.\d+)(?:\.\d+|\.\*)*)"
+    R"((?:[a-z]{1,2}-?\d*)?(?:[.+-][a-z]{1,5}\d*){0,2}(?:,(?:[!~<>=]=|[<>])\d+(?:\.\d+|\.\*)*)*)";
 constexpr std::size_t kWordBytesMax = 5;  // letters that make a word of some language, not a draw
 
 bool IsUpper(char c) {
@@ -280,6 +285,7 @@ bool SecretRules::IsInnocentValue(const SecretFamily& family, absl::string_view 
       new RE2(R"((?i)["']?(?:true|false|yes|no|on|off|none|null|nil|~|\*{3,}|<redacted>)?["']?)");
   static const RE2* const text_word = new RE2(R"(["']?(?:<\|?[\w./:-]{0,40}\|?>|\[[A-Z_]{1,20}\d*\])["']?)");
   static const RE2* const number = new RE2(R"([-+]?[\d.,_]+(?:[eE][-+]?\d+)?(?:%|/s|[a-zA-Z]{1,2}(?:/s)?)?)");
+  static const RE2* const requirement = new RE2(kRequirement);
   static const RE2* const path = new RE2(R"((?:\.{0,2}|~)/(?:[\w.@+-]+/)*[\w.@+-]*)");
   value = absl::StripAsciiWhitespace(value);
   if (value.size() > 1 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0]) {
@@ -288,7 +294,7 @@ bool SecretRules::IsInnocentValue(const SecretFamily& family, absl::string_view 
   const re2::StringPiece piece(value.data(), value.size());
   if (RE2::FullMatch(piece, *nothing)) return true;
   if (family.strong || family.whole_line) return false;
-  if (RE2::FullMatch(piece, *text_word)) return true;
+  if (RE2::FullMatch(piece, *text_word) || RE2::FullMatch(piece, *requirement)) return true;
   const auto digits = static_cast<std::size_t>(absl::c_count_if(value, IsDigit));
   if (digits > 0 && digits <= family.clear_digits && RE2::FullMatch(piece, *number)) return true;
   return value.size() > 1 && RE2::FullMatch(piece, *path) && !LooksDrawnByLot(value);

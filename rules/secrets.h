@@ -43,8 +43,8 @@ class SecretRules {
   // nullptr: it is none. A part before the last ("api_keys.openai") counts as well.
   const SecretFamily* FamilyOf(absl::string_view name) const;
 
-  // Whether a value under such a name is none: a switch, nothing, a count, a word of text ("<pad>", "[CLS]"), a path
-  // where the word is a weak one.
+  // Whether a value under such a name is none: a switch, nothing, a count, a word of text ("<pad>", "[CLS]"), a version
+  // or a path where the word is a weak one.
   bool IsInnocentValue(const SecretFamily& family, absl::string_view value) const;
 
   // Whether the name speaks of a digest or an identity (git_commit, run_id), whose values look drawn by lot.

@@ -79,8 +79,13 @@ void AddLosses(FleetStore& store, const DiagnosisInput& input, v1::DiagnosisResp
 void AddNodes(const DiagnosisInput& input, v1::DiagnosisResponse& response) {
   const std::vector<KnownNode>& nodes = input.nodes;
   const auto online = std::count_if(nodes.begin(), nodes.end(), [](const KnownNode& node) { return node.online; });
-  Add(response, "nodes", online == static_cast<std::ptrdiff_t>(nodes.size()),
-      absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected"),
+  const auto awaited = std::count_if(nodes.begin(), nodes.end(), [&input](const KnownNode& node) {
+    const bool known = !node.online && node.last_seen_unix_ms > 0;
+    return known && input.now_unix_ms - std::max(node.last_seen_unix_ms, input.start_unix_ms) < kComesBackMs;
+  });
+  Add(response, "nodes", online + awaited == static_cast<std::ptrdiff_t>(nodes.size()),
+      absl::StrCat(online, " of ", nodes.size(), " enrolled nodes are connected",
+                   awaited > 0 ? absl::StrCat("; ", awaited, " expected back within a minute or two") : ""),
       "`paritect node ls` names the silent ones; start paritect-agent there, or revoke them", "warning");
   const auto contested =
       std::count_if(nodes.begin(), nodes.end(), [](const KnownNode& node) { return node.contested_unix_ms > 0; });

@@ -17,6 +17,8 @@ namespace paritect {
 
 // Below it the next backup or a large audit may fill the disk.
 inline constexpr std::int64_t kFreeBytesWanted = std::int64_t{256} << 20;
+// After a restart, or where a connection was lost, agents come back within this time.
+inline constexpr std::int64_t kComesBackMs = 90'000;
 
 struct DiagnosisInput {
   std::vector<KnownNode> nodes;                 // enrolled agents
@@ -24,6 +26,7 @@ struct DiagnosisInput {
   absl::Status writing;                         // what the newest commit ended with
   absl::StatusOr<std::int64_t> free_bytes = 0;  // on the disk of the server's folder
   std::int64_t now_unix_ms = 0;
+  std::int64_t start_unix_ms = 0;             // of the server
   std::int64_t certificate_expires_unix = 0;  // the server's
   std::string program;
 };

@@ -73,6 +73,22 @@ TEST_F(DiagnosisTest, AConnectedNodeWhoseClockIsOffIsNamed) {
   EXPECT_EQ(Line("node_clocks").state(), "ok") << "what it was when it went says nothing of now";
 }
 
+// Right after a restart nobody is told to revoke nodes that are on their way.
+TEST_F(DiagnosisTest, ANodeThatIsAwayForLongIsAWarningAndOneThatComesBackIsNot) {
+  input_.nodes[0].online = false;
+  EXPECT_EQ(Line("nodes").state(), "warning") << "the server runs since long, and it was seen long ago";
+  input_.start_unix_ms = input_.now_unix_ms - kComesBackMs + 1;
+  EXPECT_EQ(Line("nodes").state(), "ok");
+  EXPECT_EQ(Line("nodes").message(), "0 of 1 enrolled nodes are connected; 1 expected back within a minute or two");
+  input_.nodes[0].last_seen_unix_ms = 0;
+  EXPECT_EQ(Line("nodes").state(), "warning") << "it never was there: nothing starts it";
+  input_.start_unix_ms = 0;
+  input_.nodes[0].last_seen_unix_ms = input_.now_unix_ms - kComesBackMs + 1;
+  EXPECT_EQ(Line("nodes").state(), "ok") << "its connection was lost a moment ago";
+  input_.nodes[0].last_seen_unix_ms = input_.now_unix_ms - kComesBackMs;
+  EXPECT_EQ(Line("nodes").state(), "warning");
+}
+
 TEST_F(DiagnosisTest, LossesAreAWarningUntilTheAuditsThatRestOnThemRanAgain) {
   input_.nodes[0].lost_records = 41;
   EXPECT_EQ(Line("lost_records").state(), "ok") << "no audit asked that node: nobody could mend it";

@@ -132,6 +132,21 @@ TEST_F(FleetTest, AHelloThatIsTooLargeIsRefusedAndOthersGoOn) {
   Connect(std::make_shared<FakeLink>());
 }
 
+// It is stored, listed and logged for years.
+TEST_F(FleetTest, OfWhatAnAgentCallsItselfALineIsKept) {
+  v1::Hello hello;
+  hello.set_protocol(1);
+  hello.set_epoch(kEpoch);
+  hello.set_program(absl::StrCat("\x1b[2J", std::string(10'000, 'x')));
+  ASSERT_TRUE(fleet_->Open("gpu-01", hello, std::make_shared<FakeLink>()).ok());
+  const WriteSet seen = fleet_->SeenSet();
+  ASSERT_EQ(seen.documents.size(), 1u);
+  v1::NodeRecord record;
+  ASSERT_TRUE(record.ParseFromString(*seen.documents[0].value));
+  EXPECT_EQ(record.hello().program().substr(0, 9), "\\x1B[2Jxx");
+  EXPECT_LT(record.hello().program().size(), 2 * kProgramBytesMax);
+}
+
 TEST_F(FleetTest, WelcomesThenSendsWhatIsOwed) {
   tasks_.emplace_back().set_id("t1");
   const auto link = std::make_shared<FakeLink>();

@@ -459,6 +459,7 @@ absl::StatusOr<v1::DiagnosisResponse> OperatorCalls::Diagnose(const v1::Diagnosi
   input.writing = parts_.writing();
   input.free_bytes = parts_.free_bytes();
   input.now_unix_ms = parts_.clock();
+  input.start_unix_ms = parts_.start_unix_ms;
   input.certificate_expires_unix = parts_.server_certificate_expires_unix;
   input.program = parts_.program;
   v1::DiagnosisResponse response = Diagnosis(parts_.store, std::move(input));

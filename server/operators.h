@@ -41,6 +41,7 @@ struct ServerParts {
   std::string certificate_sha256;     // hex, of the server's certificate
   std::function<absl::Status()> writing;                     // what the newest commit ended with
   std::function<absl::StatusOr<std::int64_t>()> free_bytes;  // on the disk of the server's folder
+  std::int64_t start_unix_ms = 0;
 };
 
 // Of a person's interest alone: no key, no evidence, no definition again and again.

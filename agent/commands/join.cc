@@ -65,6 +65,7 @@ int Run(AgentEnv& env, absl::Span<const std::string> args) {
   JoinOptions options;
   options.query.node = env.host_name;
   options.query.now = env.now_unix_ms / 1000;
+  options.query.waiting = [&env](const std::string& text) { env.err << "paritect-agent join: " << text << std::endl; };
   Arguments arguments("paritect-agent join", "make this machine a node of a server");
   arguments.Text("server", options.query.server, "HOST:PORT", true);
   arguments.Text("--token", options.query.token, "join token");

@@ -46,8 +46,8 @@ absl::StatusOr<Role> RoleOf(v1::AccessRole role) {
 absl::StatusOr<Credential> JoinPinned(const JoinQuery& query, const CaPin& pin) {
   PARITECT_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(query.server));
   PARITECT_ASSIGN_OR_RETURN(const KeyAndRequest made, NewKey(query.node));
-  PARITECT_ASSIGN_OR_RETURN(const Joined joined, AskToJoin({.server = address, .now = query.now, .timeout_ms = 15'000},
-                                                           pin, RequestOf(query, made)));
+  const DoorQuery door = {.server = address, .now = query.now, .timeout_ms = 15'000, .waiting = query.waiting};
+  PARITECT_ASSIGN_OR_RETURN(const Joined joined, AskToJoin(door, pin, RequestOf(query, made)));
   const v1::JoinResponse& response = joined.response;
   Credential credential;
   PARITECT_ASSIGN_OR_RETURN(credential.identity.role, RoleOf(response.role()));

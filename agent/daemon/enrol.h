@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/credential.h"
+#include "common/net/starting_server.h"
 
 namespace paritect {
 
@@ -16,6 +17,7 @@ struct JoinQuery {
   std::string ca_pin;    // "sha256:..."
   std::string node;      // the name that is asked for
   std::int64_t now = 0;  // Unix seconds
+  TellWaiting waiting = {};  // may be empty
 };
 
 // What can be seen to be wrong without asking anybody: InvalidArgument.

@@ -1,5 +1,7 @@
 #include "agent/uplink/uplink.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "agent/spool/fault_disk.h"
 #include "gmock/gmock.h"
@@ -341,6 +343,18 @@ TEST_F(UplinkTest, DrainsAndComesBackAfterARandomPartOfTheSpread) {
   EXPECT_EQ(transport_.streams.size(), 1u);
   After(1);
   EXPECT_EQ(transport_.streams.size(), 2u);
+}
+
+// A server cannot send a node away for good.
+TEST_F(UplinkTest, WhateverSpreadIsSaidItComesBackWithinTenMinutes) {
+  Make();
+  Connect();
+  random_ = 0.5;
+  v1::ServerMessage drain;
+  drain.mutable_drain()->set_spread_ms(std::numeric_limits<std::int64_t>::max());
+  Say(drain);
+  Break(absl::OkStatus());
+  EXPECT_THAT(disconnects_, ElementsAre("a:1 OK 300000"));
 }
 
 TEST_F(UplinkTest, ThrottledSendsHeartbeatsAlone) {

@@ -80,7 +80,8 @@ absl::StatusOr<Credential> Join(CommandEnv& env, const JoinArguments& o) {
   }
   request.set_name(o.name);
   PARITECT_ASSIGN_OR_RETURN(*request.mutable_signing_request_pem(), CertificateRequest::Make(key, o.name));
-  const DoorQuery door = {.server = address, .now = env.now_unix_ms() / 1000, .timeout_ms = 15'000};
+  const DoorQuery door = {
+      .server = address, .now = env.now_unix_ms() / 1000, .timeout_ms = 15'000, .waiting = WaitingTold(env, kName)};
   PARITECT_ASSIGN_OR_RETURN(const Joined joined, AskToJoin(door, pin, request));
   const v1::JoinResponse& response = joined.response;
   Credential credential;
@@ -120,8 +121,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
     UsageError(env, kName, absl::StrCat("the token is spent, but the credential cannot be kept: ", status.message()));
     return kExitInternal;
   }
-  env.out << "joined " << o.server << " as " << DescribeIdentity(credential->identity) << "; credential: " << o.output
-          << "\n";
+  SayLine(env, absl::StrCat("joined ", o.server, " as ", DescribeIdentity(credential->identity),
+                            "; credential: ", o.output));
   if (env.err_is_terminal) env.err << "try it: paritect doctor --credential " << o.output << "\n";
   return kExitOk;
 }

@@ -86,7 +86,23 @@ TEST_F(RemoteCommandsTest, JoinMistakesAreToldBeforeTheTokenIsSpent) {
   fs_.AddFile("/token", token + "\n");
   EXPECT_EQ(join({"--ca-pin", pin, "--name", "chen", "--token-file", "/token"}), kExitServer);
   EXPECT_THAT(err(), HasSubstr("127.0.0.1:1"));
+  EXPECT_THAT(err(), HasSubstr("trying for 5 s, as the server may be starting\n"));
   EXPECT_TRUE(absl::IsNotFound(PosixFileSystem().LStat(folder / "x.credential").status()));
+}
+
+TEST_F(RemoteCommandsTest, ThatAServerIsWaitedForIsToldInTheUsersLanguage) {
+  const std::string english =
+      "server a:1 not reachable: connection refused (is the server running, on that port?); trying for 5 s, as the "
+      "server may be starting";
+  fleet_.on_ListNodes = [&](const v1::ListNodesRequest&) {
+    fleet_.waiting(english);
+    return v1::ListNodesResponse();
+  };
+  EXPECT_EQ(Run({"node", "ls"}), kExitOk);
+  EXPECT_THAT(err(), StartsWith(absl::StrCat("paritect: ", english, "\n")));
+  EXPECT_EQ(Run({"--lang", "zh", "node", "ls"}), kExitOk);
+  EXPECT_THAT(err(), StartsWith("paritect: 无法连接服务器 a:1：连接被拒绝"));
+  EXPECT_THAT(err(), HasSubstr("服务器可能正在启动，最多再试 5 秒\n"));
 }
 
 TEST_F(RemoteCommandsTest, CredentialsThatCannotBeUsed) {

@@ -113,7 +113,7 @@ ExitCode AuditStopVerb(CommandEnv& env, const std::vector<std::string>& args) {
   return WithServer(env, kStop, remote, [&](Connection& connection) {
     auto response = connection.server->StopAudit(request);
     if (!response.ok()) return ServerError(env, kStop, response.status());
-    const Language language = LanguageFromEnvironment(env.getenv);
+    const Language language = env.language;
     const auto say = [&](absl::string_view id) {
       env.out << In(language, env.rules.messages.Say(id, {{"audit", request.name()}})) << "\n";
     };
@@ -136,9 +136,8 @@ ExitCode AuditRemoveVerb(CommandEnv& env, const std::vector<std::string>& args) 
   return WithServer(env, kRemove, remote, [&](Connection& connection) {
     auto response = connection.server->RemoveAudit(request);
     if (!response.ok()) return ServerError(env, kRemove, response.status());
-    env.out << In(LanguageFromEnvironment(env.getenv),
-                  env.rules.messages.Say("removed_audit",
-                                         {{"audit", request.name()}, {"runs", absl::StrCat(response->runs())}}))
+    env.out << In(env.language, env.rules.messages.Say("removed_audit", {{"audit", request.name()},
+                                                                         {"runs", absl::StrCat(response->runs())}}))
             << "\n";
     return kExitOk;
   });

@@ -1,6 +1,7 @@
 #include "client/remote/connection.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/localise.h"
 #include "client/report/audit_options.h"
 #include "common/duration.h"
 #include "common/status_macros.h"
@@ -30,6 +31,7 @@ absl::StatusOr<Connection> OpenConnection(CommandEnv& env, const RemoteArguments
     if (!seconds.ok()) return Annotate(seconds.status(), "--timeout");
     options.timeout_ms = *seconds * 1000;
   }
+  options.waiting = WaitingTold(env, "paritect");
   Connection connection;
   PARITECT_ASSIGN_OR_RETURN(connection.place, FindCredential(env, remote));
   PARITECT_ASSIGN_OR_RETURN(connection.credential, ReadCredential(env, connection.place));
@@ -46,6 +48,12 @@ ExitCode WithServer(CommandEnv& env, absl::string_view command, const RemoteArgu
     env.err << command << ": warning: " << TerminalSafe(warning) << "\n";
   }
   return body(*connection);
+}
+
+TellWaiting WaitingTold(CommandEnv& env, absl::string_view command) {
+  return [&env, command = std::string(command)](const std::string& text) {
+    env.err << command << ": " << TerminalSafe(Localised(env.language, text)) << std::endl;
+  };
 }
 
 ExitCode ExitCodeOf(const absl::Status& status) {

@@ -27,6 +27,9 @@ absl::StatusOr<Connection> OpenConnection(CommandEnv& env, const RemoteArguments
 ExitCode WithServer(CommandEnv& env, absl::string_view command, const RemoteArguments& remote,
                     absl::FunctionRef<ExitCode(Connection& connection)> body);
 
+// Says on standard error that a server is waited for, which may be starting.
+TellWaiting WaitingTold(CommandEnv& env, absl::string_view command);
+
 // kExitUsage for the user's mistakes (InvalidArgument, NotFound, AlreadyExists, OutOfRange), kExitInternal for faults
 // (Internal, DataLoss, Unknown), kExitServer for everything else: not reachable, refused, too old.
 ExitCode ExitCodeOf(const absl::Status& status);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -147,16 +148,25 @@ class GrpcServer : public RemoteServer {
   // Leaves a usable stub_, or says of each address why it is of no use.
   absl::Status Connect() {
     if (channel_ != nullptr && channel_->GetState(false) == GRPC_CHANNEL_READY) return absl::OkStatus();
+    // Once: who goes on after a loss has a patience of his own.
+    const std::int64_t limit_ms = std::exchange(asked_, true) ? 0 : std::min(options_.timeout_ms, kStartingMs);
+    return AskWhileStarting(limit_ms, options_.waiting, [this] { return ConnectToOne(); });
+  }
+
+  absl::Status ConnectToOne() {
     std::vector<std::string> problems;
     absl::Status first;
+    bool starting = false;
     for (const std::string& server : credential_.servers) {
       const absl::Status why = ConnectTo(server);
       if (why.ok()) return absl::OkStatus();
       if (first.ok()) first = why;
+      starting = starting || MayBeStarting(why);
       problems.emplace_back(why.message());
     }
     channel_ = nullptr;
-    return absl::Status(first.code(), absl::StrJoin(problems, "\n"));
+    absl::Status status(first.code(), absl::StrJoin(problems, "\n"));
+    return starting ? AsOfStartingServer(std::move(status)) : status;
   }
 
   std::int64_t ConnectMs() const {
@@ -209,6 +219,7 @@ class GrpcServer : public RemoteServer {
 
   const Credential credential_;
   const ConnectOptions options_;
+  bool asked_ = false;
   std::string address_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Operators::Stub> stub_;

@@ -81,7 +81,8 @@ class GrpcServerTest : public testing::Test {
     tls.pem_key_cert_pairs = {{pki_testing::Pem(key), certificate.ToPem()}};
     grpc::ServerBuilder builder;
     builder.RegisterService(&service_);
-    builder.AddListeningPort("127.0.0.1:0", grpc::SslServerCredentials(tls), &port_);
+    // The port of the one before, if there was one.
+    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::SslServerCredentials(tls), &port_);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
   }
@@ -170,8 +171,38 @@ TEST_F(GrpcServerTest, TheNextAddressIsTriedWhereOneDoesNotAnswer) {
   EXPECT_EQ(server->address(), absl::StrCat("localhost:", port_));
 }
 
+TEST_F(GrpcServerTest, AServerThatStartsIsWaitedFor) {
+  Start(authority_);
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+  std::vector<std::string> told;
+  const auto waiting = [&](const std::string& text) {
+    told.push_back(text);
+    Start(authority_);
+  };
+  auto server = GrpcConnector().Connect(CredentialOf(authority_), {.timeout_ms = 30'000, .waiting = waiting});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto nodes = (*server)->ListNodes({});
+  EXPECT_TRUE(nodes.ok()) << nodes.status();
+  EXPECT_THAT(told,
+              ElementsAre(HasSubstr("connection refused (is the server running, on that port?); trying for 5 s")));
+}
+
+// One that is not there is waited for at the first call alone.
+TEST_F(GrpcServerTest, AServerIsWaitedForOnce) {
+  int told = 0;
+  const auto waiting = [&](const std::string&) { ++told; };
+  auto server =
+      GrpcConnector().Connect(CredentialOf(authority_, {"localhost:1"}), {.timeout_ms = 300, .waiting = waiting});
+  ASSERT_TRUE(server.ok()) << server.status();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ((*server)->ListNodes({}).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(told, 1);
+  }
+}
+
 TEST_F(GrpcServerTest, WhyAServerCannotBeReachedIsTold) {
-  auto status = Connect(CredentialOf(authority_, {"localhost:1"}))->ListNodes({}).status();
+  auto status = Connect(CredentialOf(authority_, {"localhost:1"}), 100)->ListNodes({}).status();
   EXPECT_TRUE(absl::IsUnavailable(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("server localhost:1 not reachable: connection refused"));
   status = Connect(CredentialOf(authority_, {"no-such-host.invalid:7400"}))->ListNodes({}).status();

@@ -35,6 +35,7 @@ struct FakeFleet {
   std::vector<TlsProbe> probes;
   std::vector<std::string> calls;
   Credential credential;  // with which it was called
+  TellWaiting waiting;    // and what it was given
 };
 
 class FakeServer : public RemoteServer {
@@ -124,8 +125,10 @@ class FakeServer : public RemoteServer {
 class FakeConnector : public RemoteConnector {
  public:
   explicit FakeConnector(FakeFleet& fleet) : fleet_(fleet) {}
-  absl::StatusOr<std::unique_ptr<RemoteServer>> Connect(const Credential& credential, const ConnectOptions&) override {
+  absl::StatusOr<std::unique_ptr<RemoteServer>> Connect(const Credential& credential,
+                                                        const ConnectOptions& options) override {
     fleet_.credential = credential;
+    fleet_.waiting = options.waiting;
     return std::make_unique<FakeServer>(fleet_);
   }
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "client/remote/tls_probe.h"
 #include "common/credential.h"
+#include "common/net/starting_server.h"
 #include "paritect/v1/operators.pb.h"
 
 namespace paritect {
@@ -54,6 +55,7 @@ class RemoteServer {
 
 struct ConnectOptions {
   std::int64_t timeout_ms = 30'000;  // of a call; streams have none while the server lives
+  TellWaiting waiting;               // may be empty
 };
 
 class RemoteConnector {

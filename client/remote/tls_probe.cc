@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "common/errno_status.h"
 #include "common/host_port.h"
+#include "common/net/starting_server.h"
 #include "common/pki/certificate.h"
 #include "common/pki/openssl.h"
 
@@ -56,7 +57,9 @@ absl::Status ConnectOne(const addrinfo& address, std::int64_t timeout_ms, Socket
     socklen_t size = sizeof(error);
     getsockopt(made.fd, SOL_SOCKET, SO_ERROR, &error, &size);
   }
-  if (error == ECONNREFUSED) return Unreachable("connection refused (is the server running, on that port?)");
+  if (error == ECONNREFUSED) {
+    return AsOfStartingServer(Unreachable("connection refused (is the server running, on that port?)"));
+  }
   if (error != 0) return Unreachable(ErrnoText(error));
   // From here on plain blocking calls with a time limit.
   fcntl(made.fd, F_SETFL, fcntl(made.fd, F_GETFL) & ~O_NONBLOCK);
@@ -171,8 +174,9 @@ absl::Status Shake(SSL* ssl, const std::string& host, TlsProbe& probe) {
   const int error = SSL_get_error(ssl, done);
   if (!fault.empty()) return BadCertificate(fault);
   if (error != SSL_ERROR_SSL) {
-    return Unreachable(errno == EAGAIN ? "it accepts connections but does not answer"
-                                       : "it hung up during the TLS handshake (overloaded, or not a Paritect server)");
+    if (errno == EAGAIN) return Unreachable("it accepts connections but does not answer");
+    return AsOfStartingServer(
+        Unreachable("it hung up during the TLS handshake (overloaded, or not a Paritect server)"));
   }
   const std::string reason = openssl::TakeError();
   if (absl::StrContains(reason, "alert")) return BadCertificate(OfOurCertificate(reason));
@@ -238,7 +242,8 @@ absl::Status ExplainUnreachable(const TlsProbe& probe) {
                                                "or it is starting or stopping; try again"));
   }
   if (absl::IsUnauthenticated(status)) return absl::UnauthenticatedError(absl::StrCat(server, ": ", status.message()));
-  return absl::UnavailableError(absl::StrCat("server ", server, " not reachable: ", status.message()));
+  absl::Status told = absl::UnavailableError(absl::StrCat("server ", server, " not reachable: ", status.message()));
+  return MayBeStarting(status) ? AsOfStartingServer(std::move(told)) : told;
 }
 
 }  // namespace paritect

@@ -13,7 +13,7 @@ namespace paritect {
 struct TlsProbe {
   std::string server;  // "HOST:PORT"
   // OK: connected, both certificates accepted. Unavailable: no such host, refused, silent, no TLS. Unauthenticated: one
-  // end does not accept the other's certificate.
+  // end does not accept the other's certificate. MayBeStarting: refused, or hung up on in the handshake.
   absl::Status status;
   std::string protocol;               // "TLSv1.3"; "" where there was no handshake
   std::int64_t server_not_after = 0;  // of the server's certificate, Unix seconds; 0: not seen
@@ -23,7 +23,7 @@ struct TlsProbe {
 // `timeout_ms`. `server`: "HOST:PORT".
 TlsProbe ProbeTls(const Credential& credential, const std::string& server, std::int64_t timeout_ms);
 
-// Never OK: "server HOST:PORT not reachable: ..." or "the server refused the certificate: ...".
+// Never OK: "server HOST:PORT not reachable: ..." or "the server refused the certificate: ...". Keeps MayBeStarting.
 absl::Status ExplainUnreachable(const TlsProbe& probe);
 
 }  // namespace paritect

@@ -57,9 +57,14 @@ absl::StatusOr<v1::JoinResponse> ReadDoorAnswer(absl::string_view body) {
 }
 
 absl::StatusOr<Joined> AskToJoin(const DoorQuery& query, const CaPin& pin, const v1::JoinRequest& request) {
-  PARITECT_ASSIGN_OR_RETURN(DoorReply reply, AskDoor(query, pin, request.SerializeAsString()));
-  PARITECT_ASSIGN_OR_RETURN(v1::JoinResponse response, ReadDoorAnswer(reply.body));
-  return Joined{std::move(reply.authority), std::move(response)};
+  const std::string body = request.SerializeAsString();
+  absl::StatusOr<DoorReply> reply = absl::UnavailableError("not asked");
+  PARITECT_RETURN_IF_ERROR(AskWhileStarting(kStartingMs, query.waiting, [&] {
+    reply = AskDoor(query, pin, body);
+    return reply.status();
+  }));
+  PARITECT_ASSIGN_OR_RETURN(v1::JoinResponse response, ReadDoorAnswer(reply->body));
+  return Joined{std::move(reply->authority), std::move(response)};
 }
 
 }  // namespace paritect

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/host_port.h"
+#include "common/net/starting_server.h"
 #include "common/pki/certificate.h"
 #include "common/pki/pin.h"
 #include "paritect/v1/agents.pb.h"
@@ -18,6 +19,7 @@ struct DoorQuery {
   std::int64_t now = 0;              // Unix seconds, for the certificates' dates
   std::int64_t timeout_ms = 10'000;  // for the whole, looking up the name excepted
   bool check_host = true;            // the server's certificate must be for server.host
+  TellWaiting waiting;               // of AskToJoin; may be empty
 };
 
 struct DoorReply {
@@ -35,7 +37,8 @@ struct Joined {
   v1::JoinResponse response;
 };
 
-// The one request that there is. Errors: those above, and the server's refusals in its words and code.
+// The one request that there is; a server that may be starting is waited for. Errors: those above, and the server's
+// refusals in its words and code.
 absl::StatusOr<Joined> AskToJoin(const DoorQuery& query, const CaPin& pin, const v1::JoinRequest& request);
 
 // As it came from a server; a code that is none becomes Internal.

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "common/net/door_protocol.h"
+#include "common/net/testing.h"
 #include "common/pki/testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,11 +25,13 @@ using testing::HasSubstr;
 // Accepts one connection on loopback in a thread and hands it to `serve`.
 class Server {
  public:
-  explicit Server(std::function<void(int)> serve) {
+  // `port` 0: any that is free.
+  explicit Server(std::function<void(int)> serve, int port = 0) {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
     socklen_t size = sizeof(address);
     EXPECT_EQ(bind(listener_, reinterpret_cast<const sockaddr*>(&address), size), 0);
     EXPECT_EQ(listen(listener_, 4), 0);
@@ -253,6 +257,32 @@ TEST_F(AskDoorTest, SurvivesGarbageAndHangingUp) {
   const Server server([](int) {});
   const auto fetched = AskDoor(server.Query(), pin_, "x");
   EXPECT_EQ(fetched.status().code(), absl::StatusCode::kUnavailable);
+}
+
+// The port's owner comes after the first attempt was refused.
+TEST_F(AskDoorTest, JoiningWaitsForAServerThatStarts) {
+  v1::DoorAnswer answer;
+  answer.mutable_joined()->set_name("gpu-01");
+  const auto door = Tls({server_, authority_.certificate()}, key_, TLS1_3_VERSION, Frame(answer.SerializeAsString()));
+  const int port = net_testing::ListeningSocket().port();  // free again by now
+  DoorQuery query = {.server = {"127.0.0.1", port}, .now = kNow, .timeout_ms = 5000};
+  std::optional<Server> started;
+  query.waiting = [&](const std::string& text) {
+    EXPECT_THAT(text, HasSubstr("refused; trying for 5 s, as the server may be starting"));
+    started.emplace(door, port);
+  };
+  const auto joined = AskToJoin(query, pin_, v1::JoinRequest());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->response.name(), "gpu-01");
+  EXPECT_TRUE(started.has_value());
+}
+
+// A token is spent by who is asked: only what never reached anybody is asked again.
+TEST_F(AskDoorTest, WhatReachedSomebodyIsNotAskedAgain) {
+  const Server server([](int) {});
+  DoorQuery query = server.Query();
+  query.waiting = [](const std::string& text) { ADD_FAILURE() << text; };
+  EXPECT_EQ(AskToJoin(query, pin_, v1::JoinRequest()).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(AskDoorTest, SaysWhenNobodyListens) {

@@ -55,7 +55,7 @@ ConnectionTable::Answer ConnectionTable::Admit(int descriptor, const std::string
   const auto full = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return open_ >= limits_.connections_max || per_address_[address].all >= limits_.connections_per_address_max;
   };
-  if (full()) ForgetClosed();
+  if (full()) ForgetClosed(Whom::kAll);
   if (full()) return open_ >= limits_.connections_max ? Answer::kTooMany : Answer::kTooManyOfAddress;
   // A number that is given anew was closed since it was last looked at.
   if (const auto known = connections_.find(descriptor); known != connections_.end()) Erase(known);
@@ -75,11 +75,13 @@ void ConnectionTable::Forget(int descriptor) {
   if (const auto known = connections_.find(descriptor); known != connections_.end()) Erase(known);
 }
 
-void ConnectionTable::SetState(Connection& connection, State state) {
-  const int change = (state == State::kStranger ? 1 : 0) - (connection.state == State::kStranger ? 1 : 0);
-  connection.state = state;
+void ConnectionTable::SetState(Connections::value_type& connection, State state) {
+  const int change = (state == State::kStranger ? 1 : 0) - (connection.second.state == State::kStranger ? 1 : 0);
+  connection.second.state = state;
+  if (change > 0) strange_.insert(connection.first);
+  if (change < 0) strange_.erase(connection.first);
   strangers_ += change;
-  per_address_[connection.address].strangers += change;
+  per_address_[connection.second.address].strangers += change;
 }
 
 bool ConnectionTable::MakeStranger(int descriptor, std::int64_t now_ms) {
@@ -90,7 +92,7 @@ bool ConnectionTable::MakeStranger(int descriptor, std::int64_t now_ms) {
       per_address_[known->second.address].strangers >= limits_.strangers_per_address_max) {
     return false;
   }
-  SetState(known->second, State::kStranger);
+  SetState(*known, State::kStranger);
   known->second.stranger_since_ms = now_ms;
   known->second.unheard_since_ms = now_ms;
   return true;
@@ -100,28 +102,39 @@ bool ConnectionTable::Heard(const std::string& peer, const std::string& caller, 
   absl::MutexLock lock(&mutex_);
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return false;
-  Connection& connection = connections_.at(found->second);
+  const auto at = connections_.find(found->second);
+  Connection& connection = at->second;
   connection.heard = connection.heard || message;
   if (connection.state != State::kStranger) return false;
   connection.caller = caller;
-  SetState(connection, State::kKnown);
+  SetState(*at, State::kKnown);
   return true;
 }
 
-ConnectionTable::Connections::iterator ConnectionTable::Erase(Connections::iterator at) {
-  SetState(at->second, State::kKnown);
+void ConnectionTable::Erase(Connections::iterator at) {
+  SetState(*at, State::kKnown);
   const auto address = per_address_.find(at->second.address);
   if (--address->second.all <= 0) per_address_.erase(address);
   const auto peer = by_peer_.find(at->second.peer);
   if (peer != by_peer_.end() && peer->second == at->first) by_peer_.erase(peer);
   --open_;
-  return connections_.erase(at);
+  connections_.erase(at);
 }
 
-void ConnectionTable::ForgetClosed() {
-  for (auto it = connections_.begin(); it != connections_.end();) {
-    it = SocketInode(it->first) == it->second.inode ? std::next(it) : Erase(it);
+std::vector<int> ConnectionTable::Descriptors(Whom whom) const {
+  if (whom == Whom::kStrangers) return {strange_.begin(), strange_.end()};
+  std::vector<int> all;
+  all.reserve(connections_.size());
+  for (const auto& [descriptor, connection] : connections_) all.push_back(descriptor);
+  return all;
+}
+
+void ConnectionTable::ForgetClosed(Whom whom) {
+  for (const int descriptor : Descriptors(whom)) {
+    const auto at = connections_.find(descriptor);
+    if (SocketInode(descriptor) != at->second.inode) Erase(at);
   }
+  if (whom != Whom::kAll) return;
   // Addresses that were only asked for.
   for (auto it = per_address_.begin(); it != per_address_.end();) {
     it = it->second.all <= 0 ? per_address_.erase(it) : std::next(it);
@@ -146,7 +159,7 @@ const char* ConnectionTable::Offence(int descriptor, Connection& connection, std
   return connection.unheard > most ? "bytes without a message" : nullptr;
 }
 
-std::vector<int> ConnectionTable::TooMuchTogether() const {
+std::vector<int> ConnectionTable::TooMuchTogether(const std::vector<int>& descriptors) const {
   struct Part {
     std::uint64_t bytes;
     int descriptor;
@@ -156,7 +169,8 @@ std::vector<int> ConnectionTable::TooMuchTogether() const {
     std::vector<Part> parts;
   };
   std::map<absl::string_view, Whole> by_caller;
-  for (const auto& [descriptor, connection] : connections_) {
+  for (const int descriptor : descriptors) {
+    const Connection& connection = connections_.at(descriptor);
     if (connection.unheard == 0) continue;
     Whole& whole = by_caller[connection.caller];
     whole.bytes += connection.unheard;
@@ -164,10 +178,12 @@ std::vector<int> ConnectionTable::TooMuchTogether() const {
   }
   std::vector<int> going;
   for (auto& [caller, whole] : by_caller) {
-    if (whole.bytes <= limits_.unheard_together_bytes_max) continue;
+    const std::uint64_t most =
+        caller.empty() ? limits_.strangers_together_bytes_max : limits_.unheard_together_bytes_max;
+    if (whole.bytes <= most) continue;
     std::sort(whole.parts.begin(), whole.parts.end(), [](const Part& a, const Part& b) { return a.bytes > b.bytes; });
     for (const Part& part : whole.parts) {
-      if (whole.bytes <= limits_.unheard_together_bytes_max) break;
+      if (whole.bytes <= most) break;
       whole.bytes -= part.bytes;
       going.push_back(part.descriptor);
     }
@@ -175,12 +191,13 @@ std::vector<int> ConnectionTable::TooMuchTogether() const {
   return going;
 }
 
-void ConnectionTable::Look(std::int64_t now_ms, bool crowded,
+void ConnectionTable::Look(Whom whom, std::int64_t now_ms, bool crowded,
                            const std::function<void(const std::string& address, const char* why)>& cut) {
   std::vector<std::pair<std::string, const char*>> offenders;
   {
     absl::MutexLock lock(&mutex_);
-    ForgetClosed();
+    ForgetClosed(whom);
+    const std::vector<int> descriptors = Descriptors(whom);
     const auto hang_up = [&](int descriptor, Connection& connection, const char* why) {
       // The transport may have closed it since: then the number is nobody's, or a file's, to which this does nothing.
       if (SocketInode(descriptor) != connection.inode) return;
@@ -189,11 +206,12 @@ void ConnectionTable::Look(std::int64_t now_ms, bool crowded,
       connection.unheard = 0;
       offenders.emplace_back(connection.address, why);
     };
-    for (auto& [descriptor, connection] : connections_) {
+    for (const int descriptor : descriptors) {
+      Connection& connection = connections_.at(descriptor);
       const char* const why = Offence(descriptor, connection, now_ms, crowded);
       if (why != nullptr) hang_up(descriptor, connection, why);
     }
-    for (const int descriptor : TooMuchTogether()) {
+    for (const int descriptor : TooMuchTogether(descriptors)) {
       hang_up(descriptor, connections_.at(descriptor), "bytes without a message, with others");
     }
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,9 +33,11 @@ struct ConnectionLimits {
   // Bytes that come in without any message that the services take. Above the largest message, and what flow control
   // lets wait.
   std::uint64_t unheard_bytes_max = 16 << 20;
-  // What all strangers together, and what all connections of one caller, may send so: a connection's limit alone says
-  // nothing of who opens a hundred (seen: 2.4 GiB of unfinished headers). Who sent most goes.
-  std::uint64_t unheard_together_bytes_max = 24 << 20;
+  // What all connections of one caller, and what all strangers together, may send so: a connection's limit alone says
+  // nothing of who opens a hundred (seen: 2.4 GiB of unfinished headers). Who sent most goes. Of strangers the largest
+  // message and 8 KiB of each: a call counts when it is admitted, one with a single request after that has come.
+  std::uint64_t unheard_together_bytes_max = 16 << 20;
+  std::uint64_t strangers_together_bytes_max = 12 << 20;
   // As unheard_bytes_max where it takes long: what costs the transport much time for few bytes. A message of 8 MiB must
   // come in at 2 Mbit/s or faster.
   std::uint64_t unheard_slow_bytes_max = 2 << 20;
@@ -62,8 +65,10 @@ class ConnectionTable {
   // connection for ever.
   bool Heard(const std::string& peer, const std::string& caller, bool message);
 
-  // Forgets what is closed, hangs up on who is over a limit. `crowded`: somebody waits for a stranger's place.
-  void Look(std::int64_t now_ms, bool crowded,
+  // Forgets what is closed, hangs up on who is over a limit. Of strangers alone: what costs little, however many others
+  // there are. `crowded`: somebody waits for a stranger's place.
+  enum class Whom { kAll, kStrangers };
+  void Look(Whom whom, std::int64_t now_ms, bool crowded,
             const std::function<void(const std::string& address, const char* why)>& cut);
 
   int open() const { return open_; }
@@ -89,15 +94,17 @@ class ConnectionTable {
   };
   using Connections = std::map<int, Connection>;
 
-  Connections::iterator Erase(Connections::iterator at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SetState(Connection& connection, State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<int> Descriptors(Whom whom) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Erase(Connections::iterator at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetClosed(Whom whom) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetState(Connections::value_type& connection, State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   const char* Offence(int descriptor, Connection& connection, std::int64_t now_ms, bool crowded) const;
-  std::vector<int> TooMuchTogether() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<int> TooMuchTogether(const std::vector<int>& descriptors) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ConnectionLimits limits_;
   absl::Mutex mutex_;
   Connections connections_ ABSL_GUARDED_BY(mutex_);
+  std::set<int> strange_ ABSL_GUARDED_BY(mutex_);  // those of strangers
   std::map<std::string, Counts> per_address_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<std::string, int> by_peer_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int> open_ = 0;

@@ -28,9 +28,10 @@ class ConnectionTableTest : public ::testing::Test {
     EXPECT_EQ(table.Admit(pair.taken, "127.0.0.1", pair.key), wanted);
     return pair;
   }
-  std::vector<std::string> Look(ConnectionTable& table, std::int64_t now_ms, bool crowded = false) {
+  std::vector<std::string> Look(ConnectionTable& table, std::int64_t now_ms, bool crowded = false,
+                                ConnectionTable::Whom whom = ConnectionTable::Whom::kAll) {
     std::vector<std::string> cut;
-    table.Look(now_ms, crowded,
+    table.Look(whom, now_ms, crowded,
                [&](const std::string& address, const char* why) { cut.push_back(absl::StrCat(address, " ", why)); });
     return cut;
   }
@@ -173,7 +174,7 @@ TEST_F(ConnectionTableTest, AllConnectionsOfACallerAreCountedTogether) {
 
 TEST_F(ConnectionTableTest, StrangersAreCountedTogetherWhereverTheyComeFrom) {
   ConnectionLimits limits;
-  limits.unheard_together_bytes_max = 100'000;
+  limits.strangers_together_bytes_max = 100'000;
   ConnectionTable table(limits);
   const Pair first = Connect(table), second = Connect(table), third = Connect(table), known = Connect(table);
   for (const Pair* pair : {&first, &second, &third, &known}) ASSERT_TRUE(table.MakeStranger(pair->taken, 0));
@@ -186,6 +187,25 @@ TEST_F(ConnectionTableTest, StrangersAreCountedTogetherWhereverTheyComeFrom) {
   EXPECT_EQ(Look(table, 2).size(), 1u);
   EXPECT_TRUE(second.caller.IsHungUpOn());
   for (const Pair* pair : {&first, &second, &third, &known}) close(pair->taken);
+}
+
+TEST_F(ConnectionTableTest, AtStrangersAloneItIsLookedToo) {
+  ConnectionLimits limits;
+  limits.unheard_bytes_max = 10'000;
+  limits.strangers_together_bytes_max = 12'000;
+  ConnectionTable table(limits);
+  const Pair first = Connect(table), second = Connect(table), gone = Connect(table), known = Connect(table);
+  for (const Pair* pair : {&first, &second, &gone, &known}) ASSERT_TRUE(table.MakeStranger(pair->taken, 0));
+  table.Heard(known.key, "viewer/chen", true);
+  Look(table, 1);
+  for (const Pair* pair : {&first, &second}) Deliver(*pair, 7'000);
+  Deliver(known, 11'000);
+  close(gone.taken);
+  EXPECT_EQ(Look(table, 2, false, ConnectionTable::Whom::kStrangers).size(), 1u) << "one of those that go together";
+  EXPECT_EQ(table.strangers(), 2) << "who is closed is forgotten";
+  EXPECT_EQ(Look(table, 3).size(), 1u) << "the known one's turn";
+  EXPECT_TRUE(known.caller.IsHungUpOn());
+  for (const Pair* pair : {&first, &second, &known}) close(pair->taken);
 }
 
 // What it had sent already is not read any more.

@@ -90,6 +90,7 @@ class Listener {
   Queue::iterator HandOver(Queue::iterator at, bool for_door);
   Queue::iterator HangUp(Queue::iterator at, const char* why);
   void Seat();
+  void Look(ConnectionTable::Whom whom);
   void Housekeeping();
   void Wake() const;
 
@@ -101,9 +102,10 @@ class Listener {
   int epoll_ = -1;
   int wake_[2] = {-1, -1};
   int spare_ = -1;  // closed to make room for one accept when descriptors have run out
-  Queue queue_;     // of the loop's thread, as the next two
+  Queue queue_;     // of the loop's thread, as the next three
   std::uint64_t next_ = 1;
   std::int64_t kept_house_ms_ = 0;
+  std::int64_t looked_ms_ = 0;
   std::atomic<bool> stopping_ = false;
   std::atomic<std::int64_t> accepted_ = 0;
   std::atomic<std::int64_t> refused_total_ = 0;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/errno_status.h"
+#include "common/net/starting_server.h"
 #include "common/pki/openssl.h"
 #include "common/status_macros.h"
 
@@ -48,7 +49,8 @@ absl::Status TcpStream::Unreachable(absl::string_view why) const {
 }
 
 absl::Status TcpStream::Broken(int error) const {
-  return Unreachable(ErrnoText(error));
+  absl::Status status = Unreachable(ErrnoText(error));
+  return error == ECONNREFUSED ? AsOfStartingServer(std::move(status)) : status;
 }
 
 absl::Status TcpStream::Wait(short events, std::int64_t deadline_ms) {  // NOLINT(google-runtime-int)

@@ -40,8 +40,8 @@ class TcpStream {
   TcpStream(const TcpStream&) = delete;
   TcpStream& operator=(const TcpStream&) = delete;
 
-  // Tries the host's addresses in the resolver's order. Unavailable: no such host, refused; the error of `allow` where
-  // it takes none of them.
+  // Tries the host's addresses in the resolver's order. Unavailable: no such host, refused (MayBeStarting); the error
+  // of `allow` where it takes none of them.
   absl::Status Open();
   // The same with addresses that were looked up already.
   absl::Status OpenOneOf(const addrinfo* addresses);

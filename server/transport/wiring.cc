@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +11,7 @@
 #include "common/file_system.h"
 #include "common/host_port.h"
 #include "common/net/door_session.h"
+#include "common/net/tcp_stream.h"
 #include "common/pki/certificate.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -23,6 +25,8 @@ namespace paritect {
 namespace {
 
 constexpr std::int64_t kSometimesEveryMs = 30'000;
+constexpr std::int64_t kTrimEveryMs = 30'000;
+constexpr std::int64_t kTrimAfterCutMs = 2'000;  // until the transport has let go of what a caller had sent
 constexpr std::int64_t kDrainSpreadMs = 3000;
 constexpr std::int64_t kStopGraceMs = 3000;
 
@@ -203,7 +207,8 @@ ServerParts Server::MakeParts() {
           [this] { return PageAddress(); },
           CertificateSha256(folder_.chain_pem),
           [this] { return writer_.stats().newest; },
-          [this] { return FreeBytes(options_.folder); }};
+          [this] { return FreeBytes(options_.folder); },
+          start_unix_ms_};
 }
 
 absl::Status Server::Start() {
@@ -255,16 +260,28 @@ Server::~Server() {
   writer_.Stop();
 }
 
+// What imports, reports and callers who were hung up on took: glibc keeps it with the thread that freed it.
+void Server::GiveMemoryBack() {
+  const std::int64_t now = MonotonicMs();
+  const std::int64_t cut = grpc_->listener_counters().cut;
+  if (cut != cut_known_) {
+    cut_known_ = cut;
+    trim_ms_ = std::min(trim_ms_, now + kTrimAfterCutMs);
+  }
+  if (now < trim_ms_) return;
+  trim_ms_ = now + kTrimEveryMs;
+  malloc_trim(0);
+}
+
 void Server::Tick() {
   audits_.Tick();
   live_.Tick();
+  GiveMemoryBack();
   const std::int64_t now = env_.clock();
   if (now - sometimes_ms_ < kSometimesEveryMs) return;
   sometimes_ms_ = now;
   WriteSet set = fleet_.SeenSet();
   if (!set.empty()) writer_.Submit(std::move(set), [](absl::Status) {});
-  // What imports, reports and callers who were hung up on took: glibc keeps it with the thread that freed it.
-  malloc_trim(0);
 }
 
 void Server::Stop() {

@@ -77,6 +77,7 @@ class Server {
   void NoteJudged(const std::string& audit, bool now);
   std::string Metrics();
   absl::Status StartWeb();
+  void GiveMemoryBack();
   std::string PageAddress() const;
 
   // In the order in which they need each other.
@@ -108,6 +109,8 @@ class Server {
   std::unique_ptr<WatchedContext> web_context_;
   std::unique_ptr<WebServer> web_;
   std::int64_t sometimes_ms_ = 0;
+  std::int64_t cut_known_ = 0;
+  std::int64_t trim_ms_ = 0;  // when memory is given back next; of a clock that nobody sets
 };
 
 }  // namespace paritect

@@ -97,6 +97,8 @@ def test_strangers_and_roles():
             check(status(seer, *request) == 403, f"a viewer may {request}")
         check(status(browser, "POST", "/api/waivers", waiver) == 200, "an operator waives")
         check(status(browser, "POST", "/api/waivers", {"check": "none"}) == 400, "a waiver of nothing")
+        for wrong in ({"until": "zzzz"}, {"until": "2099-02-29"}, {"reason": ""}, {"reason": "\u202er"}, {"reason": "r" * 5000}):
+            check(status(browser, "POST", "/api/waivers", {**waiver, **wrong}) == 400, f"a waiver with {wrong}"[:80])
         log = cluster.client("log").stdout
         check("AddWaiver" in log and "Login" in log and "viewer/vera" in log, "the log of calls tells of it")
         # Whoever is revoked is out at once.

@@ -32,6 +32,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);  // the machine may be busy
 
@@ -192,8 +193,10 @@ TEST_F(AgentTest, JoinSaysWhyItIsRefused) {
   EXPECT_EQ(Join(token, server_.pin()), 4);
   EXPECT_THAT(Log(), HasSubstr("used up"));
   EXPECT_EQ(Join("nonsense", server_.pin()), 2);
+  EXPECT_THAT(Log(), Not(HasSubstr("may be starting")));
   server_.Stop();
   EXPECT_EQ(Join(token, server_.pin()), 4);
+  EXPECT_THAT(Log(), HasSubstr("trying for 5 s, as the server may be starting"));
 }
 
 TEST_F(AgentTest, RunsATaskWithinItsRoots) {
