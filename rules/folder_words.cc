@@ -14,22 +14,25 @@ namespace paritect {
 namespace {
 
 std::vector<std::string>* ListOf(absl::string_view key, FolderWords& words) {
-  const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {{"data", &words.data},
-                                                                           {"splits", &words.splits},
-                                                                           {"evidence", &words.evidence},
-                                                                           {"runs", &words.runs},
-                                                                           {"ranks", &words.ranks},
-                                                                           {"nodes", &words.nodes},
-                                                                           {"steps", &words.steps},
-                                                                           {"initial", &words.initial},
-                                                                           {"pretrained", &words.pretrained},
-                                                                           {"states", &words.states},
-                                                                           {"left_out", &words.left_out},
-                                                                           {"recorders", &words.recorders},
-                                                                           {"measured", &words.measured},
-                                                                           {"set", &words.set},
-                                                                           {"training", &words.training},
-                                                                           {"other_work", &words.other_work}};
+  const std::pair<absl::string_view, std::vector<std::string>*> lists[] = {
+      {"data", &words.data},
+      {"train_splits", &words.train_splits},
+      {"evidence", &words.evidence},
+      {"runs", &words.runs},
+      {"ranks", &words.ranks},
+      {"nodes", &words.nodes},
+      {"steps", &words.steps},
+      {"initial", &words.initial},
+      {"pretrained", &words.pretrained},
+      {"states", &words.states},
+      {"left_out", &words.left_out},
+      {"foreign_code", &words.foreign_code},
+      {"perhaps_foreign_code", &words.perhaps_foreign_code},
+      {"recorders", &words.recorders},
+      {"measured", &words.measured},
+      {"set", &words.set},
+      {"training", &words.training},
+      {"other_work", &words.other_work}};
   for (const auto& [name, list] : lists) {
     if (name == key) return list;
   }
@@ -41,16 +44,6 @@ bool IsLetter(char c) {
 }
 bool IsDigit(char c) {
   return absl::ascii_isdigit(static_cast<unsigned char>(c));
-}
-
-// Whether a word of the name begins (or, of its end, ends) at `at`.
-bool IsBorder(absl::string_view name, std::size_t at) {
-  if (at == 0 || at == name.size()) return true;
-  const char before = name[at - 1];
-  const char behind = name[at];
-  if (!IsLetter(before) || !IsLetter(behind)) return true;
-  return absl::ascii_islower(static_cast<unsigned char>(before)) &&
-         absl::ascii_isupper(static_cast<unsigned char>(behind));
 }
 
 }  // namespace
@@ -69,11 +62,28 @@ const FolderWords& BuiltInFolderWords() {
   return BuiltInTable<&ReadFolderWords>("folder_words.yaml");
 }
 
+bool IsForeignCode(absl::string_view name) {
+  if (absl::StartsWith(name, ".")) return true;
+  const std::vector<std::string>& foreign = BuiltInFolderWords().foreign_code;
+  return std::any_of(foreign.begin(), foreign.end(), [name](const std::string& one) {
+    return absl::StartsWith(one, ".") ? absl::EndsWith(name, one) : name == one;
+  });
+}
+
+bool IsWordBorder(absl::string_view name, std::size_t at) {
+  if (at == 0 || at == name.size()) return true;
+  const char before = name[at - 1];
+  const char behind = name[at];
+  if (!IsLetter(before) || !IsLetter(behind)) return true;
+  return absl::ascii_islower(static_cast<unsigned char>(before)) &&
+         absl::ascii_isupper(static_cast<unsigned char>(behind));
+}
+
 bool HasWord(absl::string_view name, const std::vector<std::string>& words) {
   const std::string lower = absl::AsciiStrToLower(name);
   for (const std::string& word : words) {
     for (std::size_t at = lower.find(word); at != std::string::npos; at = lower.find(word, at + 1)) {
-      if (IsBorder(name, at) && IsBorder(name, at + word.size())) return true;
+      if (IsWordBorder(name, at) && IsWordBorder(name, at + word.size())) return true;
     }
   }
   return false;
@@ -89,7 +99,7 @@ std::optional<NumberInName> NumberBehind(absl::string_view name, const std::vect
       std::size_t end = begin;
       while (end < name.size() && IsDigit(name[end])) ++end;
       const auto number = ParseInt(name.substr(begin, end - begin));
-      if (end == begin || !number || !IsBorder(name, at)) continue;
+      if (end == begin || !number || !IsWordBorder(name, at)) continue;
       if (!found || begin > found->begin) found = NumberInName{*number, begin, end};
     }
   }

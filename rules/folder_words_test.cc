@@ -30,6 +30,17 @@ TEST(FolderWords, NumbersStandBehindTheirWord) {
   EXPECT_EQ(last->end, 13u);
 }
 
+TEST(FolderWords, CodeOfOthersIsToldByTheNameOfItsFolder) {
+  for (const char* name : {".git", ".venv", "__pycache__", "site-packages", "dist-packages", "node_modules", "venv",
+                           "train.egg-info", "torch-2.1.0.dist-info"}) {
+    EXPECT_TRUE(IsForeignCode(name)) << name;
+  }
+  // The last three are packages of some projects: whoever looks decides by what is in them.
+  for (const char* name : {"src", "egg-info", "venv2", "", "env", "build", "dist"}) {
+    EXPECT_FALSE(IsForeignCode(name)) << name;
+  }
+}
+
 TEST(FolderWords, TheEmbeddedListsLoad) {
   EXPECT_TRUE(HasWord("checkpoint-500", BuiltInFolderWords().steps));
   EXPECT_EQ(ReadFolderWords(*ParseDocument("data: [Data]")).status().code(), absl::StatusCode::kInvalidArgument);

@@ -10,6 +10,7 @@
 #include "common/document_fields.h"
 #include "common/status_macros.h"
 #include "rules/built_in.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
@@ -140,10 +141,7 @@ absl::StatusOr<MetricTable> ReadMetrics(const DocumentNode& root) {
   MetricTable out;
   PARITECT_RETURN_IF_ERROR(
       ReadMap(root, "the metrics",
-              {{"evaluation_words", [&](const DocumentNode& value) { return ReadWords(value, out.evaluation_words); }},
-               {"evaluation_beginnings",
-                [&](const DocumentNode& value) { return ReadWords(value, out.evaluation_beginnings); }},
-               {"evaluators", [&](const DocumentNode& value) { return ReadWords(value, out.evaluators); }},
+              {{"evaluators", [&](const DocumentNode& value) { return ReadWords(value, out.evaluators); }},
                {"part_words", [&](const DocumentNode& value) { return ReadWords(value, out.part_words); }},
                {"loss_terms", [&](const DocumentNode& value) { return ReadNameWords(value, out.loss_terms); }},
                {"summed_terms", [&](const DocumentNode& value) { return ReadWords(value, out.summed_terms); }},
@@ -172,19 +170,15 @@ std::string NormalMetricKey(absl::string_view key) {
 
 bool StripEvaluationWords(absl::string_view& normal_key) {
   bool found = false;
-  const std::vector<std::string>& words = BuiltInMetrics().evaluation_words;
-  for (absl::string_view word : words) {
-    absl::string_view rest = normal_key;
-    if (!absl::ConsumePrefix(&rest, word) || !absl::ConsumePrefix(&rest, "_")) continue;
-    normal_key = rest;
+  const std::size_t first = normal_key.find('_');
+  if (first != absl::string_view::npos && IsEvaluationSplit(normal_key.substr(0, first))) {
+    normal_key.remove_prefix(first + 1);
     found = true;
-    break;
   }
-  for (absl::string_view word : words) {
-    absl::string_view rest = normal_key;
-    if (!absl::ConsumeSuffix(&rest, word) || !absl::ConsumeSuffix(&rest, "_")) continue;
-    normal_key = rest;
-    return true;
+  const std::size_t last = normal_key.rfind('_');
+  if (last != absl::string_view::npos && IsEvaluationSplit(normal_key.substr(last + 1))) {
+    normal_key = normal_key.substr(0, last);
+    found = true;
   }
   return found;
 }
@@ -211,7 +205,7 @@ std::optional<MetricSense> SenseOf(absl::string_view name) {
   std::optional<MetricSense> sense;
   for (const std::string& word : WordsOf(name)) {
     if (word == "train") return std::nullopt;
-    const bool evaluator = metrics.evaluators.contains(word);
+    const bool evaluator = IsEvaluationSplit(word) || metrics.evaluators.contains(word);
     evaluation = evaluation || evaluator;
     evaluated_loss = evaluated_loss || (evaluator && !metrics.part_words.contains(word));
     const auto found = metrics.senses.find(word);
@@ -257,16 +251,12 @@ bool NamesGradientNorm(absl::string_view key) {
 }
 
 bool NamesEvaluationFigure(absl::string_view key) {
-  const MetricTable& metrics = BuiltInMetrics();
   const std::string normal = NormalMetricKey(key);
-  for (const std::string& word : metrics.evaluation_words) {
-    const std::string marked = absl::StrCat(word, "_");
-    if (absl::StartsWith(normal, marked) || absl::StrContains(normal, absl::StrCat("_", marked))) return true;
-  }
-  absl::string_view rest = normal;
-  return StripEvaluationWords(rest) ||
-         std::any_of(metrics.evaluation_beginnings.begin(), metrics.evaluation_beginnings.end(),
-                     [&](const std::string& beginning) { return absl::StartsWith(normal, beginning); });
+  const std::vector<absl::string_view> words = absl::StrSplit(normal, '_');
+  if (words.size() > 1 && std::any_of(words.begin(), words.end(), &IsEvaluationSplit)) return true;
+  const std::vector<std::string>& signs = BuiltInEvaluationWords().signs;
+  return std::any_of(signs.begin(), signs.end(),
+                     [&](const std::string& sign) { return absl::StartsWith(normal, sign); });
 }
 
 }  // namespace paritect

@@ -37,8 +37,6 @@ struct NameWords {
 };
 
 struct MetricTable {
-  std::vector<std::string> evaluation_words;
-  std::vector<std::string> evaluation_beginnings;
   std::set<std::string, std::less<>> evaluators;
   std::set<std::string, std::less<>> part_words;
   NameWords loss_terms;

@@ -11,6 +11,7 @@
 #include "rules/argument_words.h"
 #include "rules/causes.h"
 #include "rules/contradictions.h"
+#include "rules/evaluation_words.h"
 #include "rules/file_names.h"
 #include "rules/folder_words.h"
 #include "rules/launch_scripts.h"
@@ -43,6 +44,7 @@ constexpr LoneFile kLoneFiles[] = {
     {"contradictions.yaml", [](const DocumentNode& root) { return ReadContradictions(root).status(); }},
     {"phrases.yaml", [](const DocumentNode& root) { return Phrases::Read(root).status(); }},
     {"value_phrases.yaml", [](const DocumentNode& root) { return Phrases::Read(root).status(); }},
+    {"evaluation_words.yaml", [](const DocumentNode& root) { return ReadEvaluationWords(root).status(); }},
     {"folder_words.yaml", [](const DocumentNode& root) { return ReadFolderWords(root).status(); }},
     {"argument_words.yaml", [](const DocumentNode& root) { return ReadArgumentWords(root).status(); }},
     {"file_names.yaml", [](const DocumentNode& root) { return ReadFileNames(root).status(); }},

@@ -12,6 +12,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/logs/machinery/series_table.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
@@ -242,13 +243,11 @@ constexpr int kFolderDepthMax = 8;
 // folder of its own.
 bool IsEvaluationFolder(absl::string_view folder) {
   const std::string name = absl::AsciiStrToLower(BaseName(folder));
-  for (absl::string_view word : {"validation", "valid", "val", "evaluation", "eval", "test"}) {
-    if (name == word || absl::EndsWith(name, absl::StrCat("_", word)) ||
-        absl::StartsWith(name, absl::StrCat(word, "_"))) {
-      return true;
-    }
-  }
-  return false;
+  const std::vector<std::string>& words = BuiltInEvaluationWords().splits;
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return name == word || absl::EndsWith(name, absl::StrCat("_", word)) ||
+           absl::StartsWith(name, absl::StrCat(word, "_"));
+  });
 }
 
 void MarkEvaluations(v1::RunLog& log) {

@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/settings/readable_text.h"
+#include "rules/folder_words.h"
 
 namespace paritect {
 namespace {
@@ -27,16 +28,10 @@ bool IsCompiled(absl::string_view name) {
   return absl::EndsWith(name, ".so") || absl::EndsWith(name, ".pyc") || absl::EndsWith(name, ".pyd");
 }
 
-// Folders whose code is not the project's.
-bool IsLeftOut(absl::string_view name) {
-  constexpr absl::string_view kNames[] = {"__pycache__", "site-packages", "node_modules", "venv"};
-  return absl::StartsWith(name, ".") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-         absl::EndsWith(name, ".egg-info");
-}
-
-// What builds and environments are called, and packages of a project, too (`mmengine.dist`).
-bool IsPerhapsLeftOut(absl::string_view name) {
-  return name == "env" || name == "build" || name == "dist";
+// "env", "dist": foreign where it is no package of Python's.
+bool IsPerhapsForeign(absl::string_view name) {
+  const std::vector<std::string>& names = BuiltInFolderWords().perhaps_foreign_code;
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 class Walk {
@@ -61,8 +56,8 @@ class Walk {
         const auto info = fs_.Stat(path);
         if (!info.ok()) continue;  // a dangling link is no script
         if (info->type == FileInfo::Type::kDirectory) {
-          const bool own = !IsLeftOut(name) &&
-                           (!IsPerhapsLeftOut(name) || fs_.Stat(JoinPath(path, "__init__.py")).ok());
+          const bool own =
+              !IsForeignCode(name) && (!IsPerhapsForeign(name) || fs_.Stat(JoinPath(path, "__init__.py")).ok());
           const bool enter = folder.depth < kDepthMax && own && seen.insert({info->device, info->inode}).second;
           if (enter) {
             open.push_back({path, Below(folder.label, name), folder.depth + 1});

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "agent/drafting/path_parts.h"
 #include "common/glob.h"
+#include "rules/evaluation_words.h"
 #include "rules/folder_words.h"
 
 namespace paritect {
@@ -91,7 +92,8 @@ class Drafting {
       const bool below = std::any_of(found.begin(), found.end(),
                                      [&folder = folder](const std::string& one) { return StandsBelow(folder, one); });
       if (below || count.second > 0 || count.first == 0) continue;
-      const bool split = HasWord(BaseName(folder), BuiltInFolderWords().splits);
+      const std::string name(BaseName(folder));
+      const bool split = HasWord(name, BuiltInFolderWords().train_splits) || NamesEvaluationSet(name);
       if (!strange.contains(folder) || split) found.push_back(folder);
     }
     return found;

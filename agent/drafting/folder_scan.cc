@@ -24,11 +24,10 @@ bool Contains(const std::vector<std::string>& list, absl::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// Hydra keeps what a run was set to in a hidden folder; other hidden names are tools' own.
+// Hydra keeps what a run was set to in a hidden folder.
 bool IsLeftOut(const std::string& name) {
-  return (absl::StartsWith(name, ".") && name != ".hydra") || absl::EndsWith(name, ".egg-info") ||
-         Contains(BuiltInFolderWords().left_out, name) || Contains(BuiltInFileNames().junk_names, name) ||
-         Contains(BuiltInFileNames().junk_folders, name);
+  return (IsForeignCode(name) && name != ".hydra") || Contains(BuiltInFolderWords().left_out, name) ||
+         Contains(BuiltInFileNames().junk_names, name) || Contains(BuiltInFileNames().junk_folders, name);
 }
 
 class Scan {

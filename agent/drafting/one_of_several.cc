@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "agent/drafting/path_parts.h"
 #include "common/utf8.h"
+#include "rules/evaluation_words.h"
 #include "rules/file_names.h"
 #include "rules/folder_words.h"
 #include "rules/log_formats.h"
@@ -310,7 +311,10 @@ bool Agree(const RecognisedFile& a, const RecognisedFile& b) {
 // "evaluate.py", not "train_and_evaluate.py".
 bool IsNamedForOtherWork(absl::string_view entry) {
   const std::string name(BaseName(entry));
-  return HasWord(name, BuiltInFolderWords().other_work) && !HasWord(name, BuiltInFolderWords().training);
+  const EvaluationWords& evaluation = BuiltInEvaluationWords();
+  const bool other = HasWord(name, BuiltInFolderWords().other_work) || HasWord(name, evaluation.splits) ||
+                     HasWord(name, evaluation.acts);
+  return other && !HasWord(name, BuiltInFolderWords().training);
 }
 
 Paths Those(const Paths& paths, absl::FunctionRef<bool(const std::string&)> fit) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/glob.h"
+#include "rules/evaluation_words.h"
 #include "rules/folder_words.h"
 
 namespace paritect {
@@ -21,8 +22,8 @@ const std::vector<std::string>& EpochWords() {
 bool IsPartOfRun(absl::string_view name) {
   const FolderWords& words = BuiltInFolderWords();
   if (NumberBehind(name, words.runs)) return false;
-  return HasWord(name, words.evidence) || HasWord(name, words.splits) || NumberBehind(name, words.ranks) ||
-         NumberBehind(name, words.nodes) || NumberBehind(name, words.steps);
+  return HasWord(name, words.evidence) || HasWord(name, words.train_splits) || NamesEvaluationSet(name) ||
+         NumberBehind(name, words.ranks) || NumberBehind(name, words.nodes) || NumberBehind(name, words.steps);
 }
 
 }  // namespace

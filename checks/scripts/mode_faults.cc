@@ -7,20 +7,21 @@
 #include "absl/strings/str_cat.h"
 #include "checks/scripts/fault_list.h"
 #include "checks/scripts/words.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
 
 constexpr char kCheck[] = "training.flow.evaluation";
 
-// As people name what evaluates: validate, test_step, val_loader.
+// As people name what evaluates (validate, test_step, val_loader), infers or measures.
 bool NamesEvaluation(absl::string_view name) {
+  if (NamesEvaluationCode(name)) return true;
   const std::string lower = absl::AsciiStrToLower(name);
-  for (absl::string_view word :
-       {"eval", "valid", "val_", "_val", "test", "accuracy", "infer", "predict", "metric", "score"}) {
+  for (absl::string_view word : {"accuracy", "infer", "predict", "metric", "score"}) {
     if (absl::StrContains(lower, word)) return true;
   }
-  return lower == "val";
+  return false;
 }
 
 absl::string_view LastPart(absl::string_view function) {
@@ -111,9 +112,8 @@ class ModeFaults {
 
   // One batch of a function that evaluates by its name and by what it does: no gradient, no update in it.
   bool EvaluatesOnce(const v1::ScriptFact& forward) const {
-    const std::string name = absl::AsciiStrToLower(LastPart(forward.function()));
-    const bool named = absl::StrContains(name, "eval") || absl::StrContains(name, "valid") ||
-                       absl::StrContains(name, "accuracy") || absl::StartsWith(name, "test");
+    const absl::string_view name = LastPart(forward.function());
+    const bool named = NamesEvaluationCode(name) || absl::StrContains(absl::AsciiStrToLower(name), "accuracy");
     if (!named || !InNoGrad(forward)) return false;
     return std::none_of(flow_.facts().begin(), flow_.facts().end(), [&](const v1::ScriptFact* fact) {
       return IsUpdate(*fact) && fact->function() == forward.function();

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/ascii.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
-
-constexpr absl::string_view kWords[] = {"val", "valid", "validation", "eval", "test", "dev"};
 
 // By ItemId: what is not the training set.
 std::vector<bool> EvaluationItems(const ShardPair& pair, bool label) {
@@ -18,7 +16,7 @@ std::vector<bool> EvaluationItems(const ShardPair& pair, bool label) {
   for (ItemId id = 0; id < items.size(); ++id) {
     const absl::string_view name = pair.names[id];
     const std::size_t slash = name.find('/');
-    items[id] = slash != absl::string_view::npos && slash > 0 && IsEvaluationName(name.substr(0, slash));
+    items[id] = slash != absl::string_view::npos && slash > 0 && NamesEvaluationSet(name.substr(0, slash));
     count += items[id] ? 1 : 0;
   }
   // Alone it is what is trained on, whatever its name.
@@ -103,27 +101,13 @@ class Sorter {
 
 }  // namespace
 
-bool IsEvaluationName(absl::string_view name) {
-  std::string word;
-  const auto is_one = [&] { return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords); };
-  for (char c : name) {
-    if (absl::ascii_isalpha(static_cast<unsigned char>(c))) {
-      word.push_back(absl::ascii_tolower(static_cast<unsigned char>(c)));
-      continue;
-    }
-    if (is_one()) return true;
-    word.clear();
-  }
-  return is_one();
-}
-
 bool IsEvaluationLabel(const EvidenceSet& evidence, absl::string_view dataset) {
   bool named = false, declared = false, training = false;
   for (Side side : kBothSides) {
     bool other = false, own = false;
     const auto look = [&](const v1::Bundle&, const v1::Evidence& one) {
       own = own || one.subject() == dataset;
-      other = other || (!one.subject().empty() && one.subject() != dataset && !IsEvaluationName(one.subject()));
+      other = other || (!one.subject().empty() && one.subject() != dataset && !NamesEvaluationSet(one.subject()));
       if (one.subject() != dataset) return;
       for (const v1::Note& note : one.shards().notes()) {
         declared = declared || note.kind() == "role_validation";
@@ -134,7 +118,7 @@ bool IsEvaluationLabel(const EvidenceSet& evidence, absl::string_view dataset) {
     evidence.ForEach(side, v1::EVIDENCE_KIND_DATASET_FILES, look);
     named = named || (own && other);
   }
-  return declared || (!training && named && IsEvaluationName(dataset));
+  return declared || (!training && named && NamesEvaluationSet(dataset));
 }
 
 void SetEvaluationApart(ShardPair& pair, bool label, const std::vector<ItemId>& declared) {

@@ -7,9 +7,6 @@
 
 namespace paritect {
 
-// "val", "imagenet_valid", "test2017": a whole word of the name says that it is for evaluation.
-bool IsEvaluationName(absl::string_view name);
-
 // Whether the label is of such a set: so declared, or so named where another set of that side is the training set.
 bool IsEvaluationLabel(const EvidenceSet& evidence, absl::string_view dataset);
 

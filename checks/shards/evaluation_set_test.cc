@@ -5,15 +5,6 @@
 namespace paritect {
 namespace {
 
-TEST(EvaluationSet, AWholeWordOfTheNameTells) {
-  for (const char* name : {"val", "imagenet_val", "Valid", "test2017", "c4-validation", "dev", "x.eval.1"}) {
-    EXPECT_TRUE(IsEvaluationName(name)) << name;
-  }
-  for (const char* name : {"", "train", "values", "devices", "testimony", "medieval", "contest"}) {
-    EXPECT_FALSE(IsEvaluationName(name)) << name;
-  }
-}
-
 enum class Read { kAll, kOne, kSplit, kPart };
 
 void AddSet(v1::Bundle& bundle, absl::string_view dataset, Read read, const Items& files, int ranks = 2) {

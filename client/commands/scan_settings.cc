@@ -1,7 +1,9 @@
 #include "client/commands/scan_settings.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,7 @@
 #include "checks/runner.h"
 #include "common/numbers.h"
 #include "common/utf8.h"
+#include "rules/folder_words.h"
 
 namespace paritect {
 namespace {
@@ -17,17 +20,14 @@ namespace {
 constexpr std::size_t kFilesMax = 400;
 constexpr std::uint64_t kFileBytesMax = 1 << 20;
 constexpr int kDepthMax = 12;
+constexpr std::size_t kToldEachMax = 3;
+constexpr std::size_t kEvidenceMax = 400;
 
 bool MayBeSettings(absl::string_view name) {
   for (absl::string_view end : {".yaml", ".yml", ".json", ".toml", ".sh"}) {
     if (absl::EndsWith(name, end)) return true;
   }
   return false;
-}
-
-// Folders that are not the project's.
-bool IsLeftOut(absl::string_view name) {
-  return absl::StartsWith(name, ".") || name == "node_modules" || name == "site-packages" || name == "__pycache__";
 }
 
 // Paths below the root, sorted.
@@ -50,7 +50,7 @@ std::vector<std::string> SettingsFiles(FileSystem& fs, const std::string& root, 
       const auto info = fs.Stat(JoinPath(root, below));
       if (!info.ok()) continue;
       if (info->type == FileInfo::Type::kDirectory) {
-        if (folder.depth < kDepthMax && !IsLeftOut(name) && seen.insert({info->device, info->inode}).second)
+        if (folder.depth < kDepthMax && !IsForeignCode(name) && seen.insert({info->device, info->inode}).second)
           open.push_back({below, folder.depth + 1});
       } else if (info->type == FileInfo::Type::kRegular && MayBeSettings(name) && info->size_bytes <= kFileBytesMax) {
         files.push_back(below);
@@ -95,6 +95,29 @@ void AddFindings(const v1::Report& report, const std::string& file, std::vector<
   }
 }
 
+// A hundred recipes of one habit are one warning: the first file, and where else. What has to be mended is told at each
+// place. The files are in order.
+void TellOnce(const Messages& messages, std::vector<ScanFinding>& findings) {
+  std::map<std::tuple<std::string, std::string, v1::Severity>, std::vector<ScanFinding*>> alike;
+  for (ScanFinding& one : findings) {
+    if (one.severity != v1::SEVERITY_ERROR) alike[{one.kind, one.check, one.severity}].push_back(&one);
+  }
+  for (auto& [what, all] : alike) {
+    if (all.size() <= kToldEachMax) continue;
+    ScanFinding& first = *all[0];
+    const v1::Text more = messages.Say("ui_scan_more", {{"findings", absl::StrCat(all.size() - 1)}});
+    first.message.set_en(absl::StrCat(first.message.en(), more.en()));
+    first.message.set_zh(absl::StrCat(first.message.zh(), more.zh()));
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      ScanFinding& one = *all[i];
+      if (first.evidence.size() < kEvidenceMax)
+        first.evidence.push_back(one.line > 0 ? absl::StrCat(one.file, ":", one.line) : one.file);
+      one.file.clear();  // told with the first
+    }
+  }
+  std::erase_if(findings, [](const ScanFinding& one) { return one.file.empty(); });
+}
+
 }  // namespace
 
 SettingsScan ScanSettings(CommandEnv& env, const std::string& root) {
@@ -123,6 +146,7 @@ SettingsScan ScanSettings(CommandEnv& env, const std::string& root) {
     options.today = env.today;
     AddFindings(RunAudit(evidence, env.rules.profile, env.rules, options), file, scan.findings);
   }
+  TellOnce(env.rules.messages, scan.findings);
   return scan;
 }
 

@@ -5,15 +5,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
-
-bool NamesEvaluation(absl::string_view name) {
-  const std::string lower = absl::AsciiStrToLower(name);
-  return absl::StrContains(lower, "val") || absl::StrContains(lower, "eval") || absl::StrContains(lower, "test") ||
-         absl::StrContains(lower, "dev_");
-}
 
 bool IsUpdate(const MachineFact& fact) {
   return fact.kind == "backward" || fact.kind == "train_step" || fact.kind == "engine_step" ||
@@ -39,11 +34,10 @@ class Uses {
     for (std::size_t i = m_.facts().size(); i-- > 0;) {
       const MachineFact& fact = m_.facts()[i];
       if (!uses_[i].empty() || (fact.kind != "loader" && fact.kind != "dataset" && fact.kind != "sampler")) continue;
-      const std::string lower = absl::AsciiStrToLower(fact.target);
-      if (NamesEvaluation(lower)) {
+      if (NamesEvaluationCode(fact.target)) {
         Mark(i, "evaluation");
         All(fact.made_of, "evaluation");
-      } else if (absl::StrContains(lower, "train")) {
+      } else if (absl::StrContains(absl::AsciiStrToLower(fact.target), "train")) {
         Mark(i, "training");
         All(fact.made_of, "training");
       }
@@ -83,11 +77,11 @@ class Uses {
 
   void Fit(const MachineFact& fact) {
     for (const FactArgument& one : fact.arguments) {
-      All(m_.values.AllFacts(one.value), NamesEvaluation(one.name) ? "evaluation" : "training");
+      All(m_.values.AllFacts(one.value), NamesEvaluationCode(one.name) ? "evaluation" : "training");
     }
     // Facts of functions that the framework calls (an input_fn) are of what it makes.
     const bool evaluates = std::any_of(fact.arguments.begin(), fact.arguments.end(),
-                                       [](const FactArgument& one) { return NamesEvaluation(one.name); });
+                                       [](const FactArgument& one) { return NamesEvaluationCode(one.name); });
     if (!evaluates) All(fact.made_of, "training");
   }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
@@ -18,14 +19,16 @@ bool NamesTraining(absl::string_view line) {
 
 // "Test: [ 10/196]  Loss 0.66 (0.7)  Acc@1 82.42 (80.1)": batches of an evaluation; what they come to is told behind.
 bool IsEvaluationProgress(absl::string_view line) {
-  for (absl::string_view word : {"est:", "est ", "al:", "al ", "alidation:", "alidation ", "ating:"}) {
-    const std::size_t at = line.find(word);
-    if (at == absl::string_view::npos) continue;
-    absl::string_view rest = absl::StripLeadingAsciiWhitespace(line.substr(at + word.size()));
-    if (!absl::ConsumePrefix(&rest, "[")) continue;
-    rest = absl::StripLeadingAsciiWhitespace(rest);
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789 "), rest.size());
-    if (digits > 0 && absl::StartsWith(rest.substr(digits), "/")) return true;
+  for (std::size_t bracket = line.find('['); bracket != absl::string_view::npos;
+       bracket = line.find('[', bracket + 1)) {
+    const absl::string_view count = absl::StripLeadingAsciiWhitespace(line.substr(bracket + 1));
+    const std::size_t digits = std::min(count.find_first_not_of("0123456789 "), count.size());
+    if (digits == 0 || !absl::StartsWith(count.substr(digits), "/")) continue;
+    absl::string_view before = absl::StripTrailingAsciiWhitespace(line.substr(0, bracket));
+    absl::ConsumeSuffix(&before, ":");
+    std::size_t begin = before.size();
+    while (begin > 0 && absl::ascii_isalpha(static_cast<unsigned char>(before[begin - 1]))) --begin;
+    if (TellsOfEvaluation(absl::AsciiStrToLower(before.substr(begin)))) return true;
   }
   return false;
 }
@@ -117,9 +120,8 @@ bool IsEvaluationLine(absl::string_view line) {
          field != LogField::kRank)) {
       return false;
     }
-    const bool named = word == "val" || word == "valid" || word == "validation" || word == "validating" ||
-                       word == "eval" || word == "evaluation" || word == "evaluating" ||
-                       (first && (word == "test" || word == "testing"));
+    // Within a line a test may be of anything ("on the test set").
+    const bool named = TellsOfEvaluation(word) && (first || !absl::StartsWith(word, "test"));
     first = false;
     if (!named) continue;
     // "val loss 2.2" is one value of the line.

@@ -10,6 +10,7 @@
 #include "formats/logs/machinery/evaluation_lines.h"
 #include "formats/logs/machinery/field_names.h"
 #include "formats/logs/machinery/named_values.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
@@ -18,10 +19,6 @@ using Mode = EvaluationTold::Mode;
 
 bool IsOneOf(absl::string_view word, std::initializer_list<absl::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool HoldsOneOf(absl::string_view text, std::initializer_list<absl::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](absl::string_view word) { return absl::StrContains(text, word); });
 }
 
 // A word, path or number of the line, with what stands before it up to the token before.
@@ -149,6 +146,11 @@ std::size_t ReadMode(const std::vector<Token>& tokens, std::size_t i, Mode& mode
   return said || mode != Mode::kUnknown ? 1 : 0;
 }
 
+bool IsEvaluationToken(absl::string_view lower) {
+  const std::vector<std::string>& signs = BuiltInEvaluationWords().signs;
+  return TellsOfEvaluation(lower) || std::find(signs.begin(), signs.end(), lower) != signs.end();
+}
+
 Told ReadTokens(const std::vector<Token>& tokens) {
   Told told;
   told.used.resize(tokens.size());
@@ -167,8 +169,7 @@ Told ReadTokens(const std::vector<Token>& tokens) {
     } else if (NamesWeights(lower)) {
       if (told.checkpoint.empty()) told.checkpoint = tokens[i].text;
       Use(told, i, i);
-    } else if (IsOneOf(lower, {"val", "valid", "validation", "validate", "validating", "eval", "evaluation", "evaluate",
-                               "evaluating", "evaluated", "test", "testing", "验证", "评估", "测试"})) {
+    } else if (IsEvaluationToken(lower)) {
       told.evaluates = true;
     } else if (IsOneOf(lower, {"train", "training", "训练"})) {
       told.names_training = true;

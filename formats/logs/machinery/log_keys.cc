@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/utf8.h"
+#include "rules/evaluation_words.h"
 #include "rules/metrics.h"
 
 namespace paritect {
@@ -140,14 +141,12 @@ const LogKey& LookUpLogKey(absl::string_view key) {
 }
 
 bool NamesEvaluation(absl::string_view key, absl::string_view value) {
-  static constexpr absl::string_view kKeys[] = {"split", "phase", "mode", "stage", "type", "set", "subset", "prefix"};
-  static constexpr absl::string_view kParts[] = {"val",        "valid", "validation", "validate", "eval",
-                                                 "evaluation", "test",  "testing",    "dev"};
-  const auto is_one_of = [](absl::string_view word, absl::Span<const absl::string_view> words) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](absl::string_view one) { return absl::EqualsIgnoreCase(word, one); });
-  };
-  return is_one_of(key, kKeys) && is_one_of(value, kParts);
+  const std::vector<std::string>& fields = BuiltInEvaluationWords().row_fields;
+  const bool says = std::any_of(fields.begin(), fields.end(),
+                                [&](const std::string& field) { return absl::EqualsIgnoreCase(key, field); });
+  if (!says) return false;
+  const std::string word = absl::AsciiStrToLower(value);
+  return IsEvaluationSplit(word) || TellsOfEvaluation(word);
 }
 
 LogField ClassifyLogKey(absl::string_view key) {

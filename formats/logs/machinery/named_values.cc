@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "formats/logs/machinery/json_fields.h"
+#include "rules/evaluation_words.h"
 
 namespace paritect {
 namespace {
@@ -92,10 +93,8 @@ namespace {
 
 // "Val. Acc": the full stop is a short word's, not a sentence's.
 bool IsShortened(absl::string_view word) {
-  for (absl::string_view one : {"val", "valid", "test", "train", "eval", "avg"}) {
-    if (absl::EqualsIgnoreCase(word, one)) return true;
-  }
-  return false;
+  const std::string lower = absl::AsciiStrToLower(word);
+  return lower == "train" || lower == "avg" || IsEvaluationSplit(lower);
 }
 
 }  // namespace
