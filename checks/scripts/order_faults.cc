@@ -117,11 +117,15 @@ class OrderFaults {
     });
   }
 
+  // The figures of the host that a value is computed from: those that its own expression names. What an object was made
+  // with besides (a pool of as many threads, a time for the log) makes none of what the object gives.
   std::string SourceOfHost(const v1::ScriptArgument& argument, std::vector<const v1::ScriptFact*>& places) const {
     std::vector<std::string> calls;
     for (int number : argument.from()) {
       const v1::ScriptFact* from = flow_.FactAt(number);
       if (from == nullptr || !absl::StartsWith(from->kind(), "host")) continue;
+      const bool object = argument.name() == "generator";  // seeded behind its making, by whatever call
+      if (!object && !absl::StrContains(argument.symbol(), absl::StrCat(from->name(), "("))) continue;
       calls.push_back(absl::StrCat(from->name(), " (", ScriptPlace(*from), ")"));
       places.push_back(from);
     }
@@ -136,9 +140,10 @@ class OrderFaults {
         const bool seed = fact->kind() == "seed";
         const bool order = DecidesOrder(*fact, argument) || (seed && !fact->conditional() && SeedsShuffle(*fact));
         if (!order && !seed && !DecidesParallelism(argument)) continue;
-        if (!told.insert(absl::StrCat(ScriptPlace(*fact), argument.name())).second) continue;
         std::vector<const v1::ScriptFact*> places;
         const std::string source = SourceOfHost(argument, places);
+        // One figure is one fault, in however many places it ends: random, numpy and torch are seeded in a row.
+        if (source.empty() || !told.insert(absl::StrCat(order, fact->kind(), argument.name(), source)).second) continue;
         ScriptFault& fault = list_.Add("data.preprocessing.host-dependent", "follows_host/script", *fact,
                                        {{"what", absl::StrCat(fact->kind(), " ", argument.name())},
                                         {"text", argument.text()},

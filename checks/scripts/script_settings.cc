@@ -106,8 +106,8 @@ class Reader {
   // Libraries that are told the type when they are made.
   void Libraries() {
     for (const v1::ScriptFact* fact : flow_.OfKind("training_arguments")) {
-      if (fact->conditional()) continue;
-      for (const char* name : {"fp16", "bf16", "per_device_train_batch_size"}) Argument(name, *fact, name);
+      for (const char* name : {"fp16", "bf16"}) TypeOption(*fact, name);
+      if (!fact->conditional()) Argument("per_device_train_batch_size", *fact, "per_device_train_batch_size");
     }
     for (const v1::ScriptFact* fact : flow_.OfKind("trainer")) {
       const bool lightning = absl::StrContains(fact->name(), "lightning");
@@ -116,6 +116,15 @@ class Reader {
     for (const v1::ScriptFact* fact : flow_.OfKind("engine")) {
       if (!fact->conditional()) Argument("mixed_precision", *fact, "mixed_precision");
     }
+  }
+
+  // An option that the code sets to what it does not tell (`fp16=torch.cuda.is_available()`) has no value; that it was
+  // set is known.
+  void TypeOption(const v1::ScriptFact& fact, absl::string_view name) {
+    const v1::ScriptArgument* argument = FindScriptArgument(fact, name);
+    if (argument == nullptr || argument->is_default()) return;
+    if (!fact.conditional() && flow_.Knows(*argument)) return Argument(name, fact, name);
+    Add(name, argument->text().empty() ? ShowScriptValue(*argument) : argument->text(), fact);
   }
 
   void LossScale() {
@@ -225,6 +234,15 @@ class Reader {
 
 v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow) {
   return Reader(flow).Run();
+}
+
+bool AsksByArgumentsAlone(const ScriptFlow& flow) {
+  if (!flow.whole()) return false;
+  const std::vector<const v1::ScriptFact*> facts = flow.facts();
+  return flow.Has("training_arguments") && std::none_of(facts.begin(), facts.end(), [](const v1::ScriptFact* fact) {
+           return MaySetType(fact->kind()) && fact->kind() != "training_arguments" && fact->kind() != "trainer" &&
+                  fact->kind() != "fit";
+         });
 }
 
 const v1::ScriptFact* SinglePrecision(const ScriptFlow& flow) {

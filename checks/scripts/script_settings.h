@@ -20,6 +20,10 @@ v1::SettingsDocument SettingsOfScripts(const ScriptFlow& flow);
 // autocast, no cast, nothing that trains by itself, no other type anywhere. nullptr where that is not known.
 const v1::ScriptFact* SinglePrecision(const ScriptFlow& flow);
 
+// Whether what trains is told its type by its arguments alone (Transformers): the whole of the code is known, and no
+// autocast, no cast and no engine stands in it.
+bool AsksByArgumentsAlone(const ScriptFlow& flow);
+
 }  // namespace paritect
 
 #endif  // PARITECT_CHECKS_SCRIPTS_SCRIPT_SETTINGS_H_

@@ -25,7 +25,7 @@ namespace {
 using absl::StrCat;
 
 std::string Origin(const EffectiveValue& found) {
-  return StrCat(found.value.raw_key, "=", found.value.text, " (", found.value.origin, ")");
+  return StrCat(found.value.shown_key(), "=", found.value.text, " (", found.value.origin, ")");
 }
 
 void AddMixedMode(const Rules& rules, const SettingsView& view, std::vector<Mechanism>& out) {
@@ -221,7 +221,8 @@ bool KeptAlike(const SettingsView& baseline, const SettingsView& migrated) {
 }
 
 // What shows that an option which asks for a short type was not given; "" where it may have been. A command line of
-// Transformers' own parser names every option that differs from its default, but for what an engine's file decides.
+// Transformers' own parser names every option that differs from its default, but for what an engine's file decides, and
+// for what the code sets behind the parser: where scripts are named, they have to show that it sets none.
 // Source: transformers src/transformers/training_args.py, `fp16` and `bf16`.
 std::string LeftOff(const SettingsView& view, const std::string& option) {
   if (const EffectiveValue* stated = view.FindStated(option)) {
@@ -230,6 +231,7 @@ std::string LeftOff(const SettingsView& view, const std::string& option) {
   if (!view.Uses("Transformers") || view.Untold(option) != nullptr || !EngineOf(view).empty() ||
       view.FindStated("accelerate_dtype") != nullptr)
     return "";
+  if (!view.unread_scripts().empty() || (view.flow().named() && !AsksByArgumentsAlone(view.flow()))) return "";
   for (const SourcedValue* one : view.All("micro_batch_size")) {
     if (one->format == "launch-script" && one->raw_key == "per_device_train_batch_size")
       return StrCat(one->origin, ": no --", option);

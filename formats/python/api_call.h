@@ -16,6 +16,21 @@ struct ApiCall {
   NodeId node = kNoNode;
 };
 
+// What it is given at that place, or by that name; kNoValue.
+inline ValueId Argument(const ApiCall& call, std::size_t number) {
+  std::size_t position = 0;
+  for (const CallArgument& one : call.arguments) {
+    if (one.name.empty() && position++ == number) return one.value;
+  }
+  return kNoValue;
+}
+inline ValueId Named(const ApiCall& call, absl::string_view name) {
+  for (const CallArgument& one : call.arguments) {
+    if (one.name == name) return one.value;
+  }
+  return kNoValue;
+}
+
 }  // namespace paritect
 
 #endif  // PARITECT_FORMATS_PYTHON_API_CALL_H_

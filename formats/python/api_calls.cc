@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/python/builtins.h"
+#include "formats/python/command_lines.h"
 #include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 #include "formats/python/orders.h"
@@ -498,7 +499,7 @@ std::vector<std::int32_t> WrappersOf(const ScriptMachine& m, ValueId network) {
 
 ValueId CallNetwork(ScriptMachine& m, ValueId network, const std::vector<CallArgument>& arguments, NodeId node) {
   const ValueId root = ModuleOf(m, network);
-  const ScriptValue of = m.values[root];
+  const ScriptValue& of = m.values[root];
   std::string layer;
   if (of.kind == ValueKind::kObject && of.fact >= 0) layer = m.facts()[static_cast<std::size_t>(of.fact)].layer;
   const bool counts = of.kind == ValueKind::kInstance || layer == "opaque" || layer == "container";
@@ -556,7 +557,7 @@ void ReadNetworks(ScriptMachine& m) {
   const bool mute = std::exchange(m.mute, true);
   ++m.codes_alone;
   for (ValueId network : networks) {
-    const ScriptValue of = m.values[network];
+    const ScriptValue& of = m.values[network];
     const bool walked = std::any_of(of.fields.begin(), of.fields.end(), [](const auto& field) {
       return absl::StartsWith(field.first, "<walked ");
     });
@@ -577,6 +578,7 @@ ValueId CallApi(ScriptMachine& m, const ApiCall& call) {
   if (RunSpawned(m, call)) return m.values.None();
   const ApiRule* rule = m.rules.Find(call.name);
   if (rule == nullptr) return Nothing(m, call, false);
+  if (const auto result = CallOptions(m, call, *rule)) return *result;
   if (rule->kind == "command") {
     const std::string command = CommandName(m, call);
     const ApiRule* of_command = m.rules.Find(command);
@@ -620,7 +622,7 @@ void RunKerasSteps(ScriptMachine& m, absl::string_view name, const ApiCall& call
 }  // namespace
 
 ValueId CallMethod(ScriptMachine& m, const std::string& name, const ApiCall& call) {
-  const ScriptValue of = m.values[call.receiver];
+  const ScriptValue& of = m.values[call.receiver];
   if (IsConfiguration(of)) {
     if (const auto result = CallContainerMethod(m, name, call)) return *result;
   }

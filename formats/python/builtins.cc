@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/numbers.h"
 #include "formats/python/attributes.h"
+#include "formats/python/command_lines.h"
 #include "formats/python/configurations.h"
 #include "formats/python/lookups.h"
 #include "formats/python/maps.h"
@@ -19,21 +20,6 @@
 
 namespace paritect {
 namespace {
-
-ValueId Argument(const ApiCall& call, std::size_t number) {
-  std::size_t position = 0;
-  for (const CallArgument& one : call.arguments) {
-    if (one.name.empty() && position++ == number) return one.value;
-  }
-  return kNoValue;
-}
-
-ValueId Named(const ApiCall& call, absl::string_view name) {
-  for (const CallArgument& one : call.arguments) {
-    if (one.name == name) return one.value;
-  }
-  return kNoValue;
-}
 
 std::string Symbol(const ScriptMachine& m, absl::string_view name, const ApiCall& call) {
   std::string symbol = absl::StrCat(name, "(");
@@ -62,7 +48,7 @@ ValueId List(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
   ScriptValue list;
   list.kind = ValueKind::kSequence;
   if (of == kNoValue) return m.values.Add(std::move(list));
-  const ScriptValue given = m.values[of];
+  const ScriptValue& given = m.values[of];
   if (given.kind != ValueKind::kSequence) {
     list.kind = ValueKind::kUnknown;
     list.symbol = Symbol(m, name, call);
@@ -101,7 +87,7 @@ ValueId Pairs(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
 std::optional<ValueId> Converted(ScriptMachine& m, absl::string_view name, const ApiCall& call) {
   const ValueId of = Argument(call, 0);
   if (of == kNoValue) return std::nullopt;
-  const ScriptValue value = m.values[of];
+  const ScriptValue& value = m.values[of];
   ValueId result = kNoValue;
   const auto number = value.kind == ValueKind::kText ? ParseDouble(value.text) : std::nullopt;
   if (name == "int" && (value.is_number() || number)) {
@@ -180,130 +166,6 @@ ValueId Dictionary(ScriptMachine& m, absl::string_view name, const ApiCall& call
   return m.values.Add(std::move(map));
 }
 
-// --- command lines
-
-std::string PlainOption(absl::string_view name) {
-  while (absl::ConsumePrefix(&name, "-")) {
-  }
-  return absl::StrReplaceAll(name, {{"-", "_"}});
-}
-
-// What the command line gives the option, of the type of its default.
-ValueId FromCommandLine(ScriptMachine& m, absl::string_view text, ValueId fallback) {
-  const ScriptValue& as = m.values[fallback];
-  if (text == "True" || text == "true" || text == "False" || text == "false") {
-    if (as.kind != ValueKind::kText) return m.values.Boolean(absl::EqualsIgnoreCase(text, "true"));
-  }
-  if (as.kind != ValueKind::kText) {
-    std::int64_t integer = 0;
-    if (absl::SimpleAtoi(text, &integer)) {
-      return as.kind == ValueKind::kNumber ? m.values.Number(static_cast<double>(integer)) : m.values.Integer(integer);
-    }
-    if (const auto number = ParseDouble(text)) return m.values.Number(*number);
-  }
-  return m.values.Text(text);
-}
-
-void AddOption(ScriptMachine& m, ValueId parser, const std::string& name, ValueId fallback) {
-  if (name.empty()) return;
-  ScriptValue value = m.values[fallback];
-  if (auto given = m.command_line.find(name); given != m.command_line.end()) {
-    value = m.values[FromCommandLine(m, given->second, fallback)];
-  }
-  value.option = name;
-  if (!value.is_constant() && value.kind != ValueKind::kSequence && value.symbol.empty())
-    value.symbol = absl::StrCat("option:", name);
-  m.SetField(parser, name, m.values.Add(std::move(value)));
-}
-
-ValueId AddArgument(ScriptMachine& m, const ApiCall& call) {
-  std::string name;
-  for (const CallArgument& one : call.arguments) {
-    if (!one.name.empty() || m.values[one.value].kind != ValueKind::kText) continue;
-    const std::string& text = m.values[one.value].text;
-    if (name.empty() || (absl::StartsWith(text, "--") && !absl::StartsWith(name, "--"))) name = text;
-  }
-  name = PlainOption(name);
-  if (const ValueId given = Named(call, "dest"); given != kNoValue && m.values[given].kind == ValueKind::kText)
-    name = m.values[given].text;
-  ValueId fallback = Named(call, "default");
-  if (const ValueId action = Named(call, "action");
-      fallback == kNoValue && action != kNoValue && m.values[action].kind == ValueKind::kText) {
-    if (m.values[action].text == "store_true") fallback = m.values.Boolean(false);
-    if (m.values[action].text == "store_false") fallback = m.values.Boolean(true);
-  }
-  AddOption(m, call.receiver, name, fallback == kNoValue ? m.values.None() : fallback);
-  return m.values.None();
-}
-
-ValueId ParseArguments(ScriptMachine& m, const ApiCall& call, bool with_rest) {
-  ScriptValue options;
-  options.kind = ValueKind::kObject;
-  options.text = "options";
-  options.option = ".";
-  options.fields = m.values[call.receiver].fields;
-  const ValueId space = m.values.Add(std::move(options));
-  if (!with_rest) return space;
-  ScriptValue pair;
-  pair.kind = ValueKind::kSequence;
-  pair.items = {space, m.values.Unknown("rest of the command line?")};
-  return m.values.Add(std::move(pair));
-}
-
-// Other defaults come from what the source does not tell: only what the command line gives is known.
-void ForgetDefaults(ScriptMachine& m, ValueId parser) {
-  const auto fields = m.values[parser].fields;
-  for (const auto& [name, value] : fields) {
-    if (m.command_line.contains(name)) continue;
-    ScriptValue unknown;
-    unknown.option = name;
-    unknown.symbol = absl::StrCat("option:", name);
-    m.SetField(parser, name, m.values.Add(std::move(unknown)));
-  }
-}
-
-std::optional<ValueId> CallParser(ScriptMachine& m, const ApiCall& call) {
-  constexpr absl::string_view kParser = "argparse.ArgumentParser.";
-  if (!absl::StartsWith(call.name, kParser) || call.receiver == kNoValue) return std::nullopt;
-  const absl::string_view method = absl::string_view(call.name).substr(kParser.size());
-  if (method == "add_argument") return AddArgument(m, call);
-  if (method == "parse_args") return ParseArguments(m, call, false);
-  if (method == "parse_known_args") return ParseArguments(m, call, true);
-  if (method == "set_defaults") {
-    for (const CallArgument& one : call.arguments) {
-      if (!one.name.empty()) AddOption(m, call.receiver, one.name, one.value);
-      if (one.splat) ForgetDefaults(m, call.receiver);
-    }
-    return m.values.None();
-  }
-  // Groups add to the parser itself.
-  if (method == "add_argument_group" || method == "add_mutually_exclusive_group" || method == "add_subparsers" ||
-      method == "add_parser") {
-    return call.receiver;
-  }
-  return std::nullopt;
-}
-
-// tf.flags, absl.flags: DEFINE_integer("batch_size", 32, "...").
-std::optional<ValueId> CallFlags(ScriptMachine& m, const ApiCall& call) {
-  const std::size_t define = call.name.rfind(".DEFINE_");
-  if (define == std::string::npos || !absl::StrContains(call.name, "flags")) return std::nullopt;
-  if (m.flags == kNoValue) {
-    ScriptValue options;
-    options.kind = ValueKind::kObject;
-    options.text = "options";
-    options.option = ".";
-    m.flags = m.values.Add(std::move(options));
-  }
-  const ValueId name = Argument(call, 0) != kNoValue ? Argument(call, 0) : Named(call, "name");
-  ValueId fallback = Argument(call, 1) != kNoValue ? Argument(call, 1) : Named(call, "default");
-  if (fallback == kNoValue) fallback = Named(call, "default_value");
-  if (name != kNoValue && m.values[name].kind == ValueKind::kText) {
-    AddOption(m, m.flags, m.values[name].text, fallback == kNoValue ? m.values.None() : fallback);
-  }
-  return m.values.None();
-}
-
 // setattr(object, name, value)
 ValueId SetByName(ScriptMachine& m, const ApiCall& call) {
   const ValueId object = Argument(call, 0);
@@ -341,8 +203,7 @@ ValueId RunText(ScriptMachine& m, const ApiCall& call) {
 
 std::optional<ValueId> CallSpecial(ScriptMachine& m, const ApiCall& call) {
   if (absl::StartsWith(call.name, "builtins.")) return CallBuiltin(m, absl::string_view(call.name).substr(9), call);
-  if (auto result = CallParser(m, call)) return result;
-  if (auto result = CallFlags(m, call)) return result;
+  if (auto result = CallCommandLine(m, call)) return result;
   if (call.name == "os.environ.get" || call.name == "os.getenv" || call.name == "os.environ.setdefault" ||
       call.name == "os.environ.pop") {
     const ValueId name = Argument(call, 0);
@@ -386,6 +247,11 @@ std::optional<ValueId> CallBuiltin(ScriptMachine& m, absl::string_view name, con
   }
   if (name == "super") return Super(m);
   if (name == "len") {
+    // With two options and more it is no path of a file of arguments alone: `if len(sys.argv) == 2 and ...`.
+    const ValueId of = Argument(call, 0);
+    const bool words = of != kNoValue && m.values[of].kind == ValueKind::kApi && m.values[of].text == "sys.argv";
+    if (words && m.command_line_known && m.command_line.size() > 1)
+      return m.values.Integer(static_cast<std::int64_t>(1 + 2 * m.command_line.size()));
     const ValueId length = FromAll(m, name, call, false);
     m.values[length].traits |= kPosition;  // items[len(items)] = ...
     return length;

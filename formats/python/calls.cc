@@ -9,10 +9,13 @@
 #include "formats/python/attributes.h"
 #include "formats/python/builtins.h"
 #include "formats/python/closures.h"
+#include "formats/python/command_lines.h"
 #include "formats/python/contexts.h"
 #include "formats/python/lookups.h"
 #include "formats/python/maps.h"
+#include "formats/python/options.h"
 #include "formats/python/partials.h"
+#include "formats/python/records.h"
 #include "formats/python/steps.h"
 #include "formats/python/untold.h"
 
@@ -82,6 +85,7 @@ class Binding {
     }
     if (next_ < positional_.size()) return positional_[next_++];
     if (splat_ != kNoValue) return Derived(m_, absl::StrCat("?", name), {splat_});
+    if (function_.text == kOfOptions) return OfOption(name, fallback);
     if (fallback != kNoNode) return m_.Evaluate(fallback);
     if (function_.text == "hydra") {
       ScriptValue configuration;
@@ -92,6 +96,14 @@ class Binding {
       return m_.values.Add(std::move(configuration));
     }
     return UnknownOfName(m_, name);
+  }
+
+  // A decorator has told the option, or the parameter is one by its name.
+  ValueId OfOption(const std::string& name, NodeId fallback) {
+    for (const auto& [option, value] : function_.fields) {
+      if (option == name) return value;
+    }
+    return OptionValue(m_, name, fallback == kNoNode ? m_.values.Unknown("") : m_.Evaluate(fallback));
   }
 
   void Rest(NodeId name) {
@@ -221,7 +233,7 @@ void KeepArguments(ScriptMachine& m, ValueId self, bool is_record, const std::ve
 }
 
 ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgument>& arguments, NodeId node) {
-  const ScriptValue of = m.values[type];
+  const ScriptValue& of = m.values[type];
   ScriptValue instance;
   instance.kind = ValueKind::kInstance;
   instance.self = type;
@@ -254,6 +266,7 @@ ValueId Instantiate(ScriptMachine& m, ValueId type, const std::vector<CallArgume
     EnterFunction(m, m.values.Add(std::move(method)), arguments);
   } else {
     KeepArguments(m, self, role.empty(), arguments);
+    FinishRecord(m, self, arguments, node);
   }
   if (role == "module") {
     if (m.called && !m.mute && m.networks.size() < kNetworksMax) m.networks.push_back(self);
@@ -282,7 +295,7 @@ ValueId CallInstance(ScriptMachine& m, ValueId instance, const std::vector<CallA
 }  // namespace
 
 ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgument>& arguments) {
-  const ScriptValue function = m.values[id];
+  const ScriptValue& function = m.values[id];
   const auto* at_yield = std::exchange(m.next_at_yield, nullptr);
   if (function.text == kContextManager && at_yield == nullptr) return DeferContext(m, id, arguments);
   const SyntaxTree& tree = m.module(function.module).tree;
@@ -342,7 +355,7 @@ ValueId EnterFunction(ScriptMachine& m, ValueId id, const std::vector<CallArgume
 
 ValueId CallValue(ScriptMachine& m, ValueId callee, const std::vector<CallArgument>& arguments, NodeId node) {
   if (!m.Step() || m.depth > kDepthMax) return m.values.Unknown();
-  const ScriptValue of = m.values[callee];
+  const ScriptValue& of = m.values[callee];
   switch (of.kind) {
     case ValueKind::kFunction: return EnterFunction(m, callee, arguments);
     case ValueKind::kClass: return Instantiate(m, callee, arguments, node);

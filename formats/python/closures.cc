@@ -20,11 +20,19 @@ constexpr int kDepthMax = 3;
 constexpr std::size_t kTextMax = 4096;
 
 // The symbol of a function or class by its plain code; of a lambda as it is.
-std::string PlainSymbol(const ScriptMachine& m, const ScriptValue& value) {
+std::string PlainSymbol(ScriptMachine& m, const ScriptValue& value) {
   const SyntaxTree& tree = m.module(value.module).tree;
   const Syntax kind = value.node == kNoNode ? Syntax::kOther : tree[value.node].kind;
   if (kind != Syntax::kFunction && kind != Syntax::kClass) return value.symbol;
-  return absl::StrCat(kind == Syntax::kFunction ? "function " : "class ", CodeMark(PlainCode(tree, value.node)));
+  std::string& mark = m.TextOfDefinition(value.module, value.node).plain_mark;
+  if (mark.empty()) mark = CodeMark(PlainCode(tree, value.node));
+  return absl::StrCat(kind == Syntax::kFunction ? "function " : "class ", mark);
+}
+
+const Names& NamesOf(ScriptMachine& m, const ScriptValue& value) {
+  std::unique_ptr<const Names>& names = m.TextOfDefinition(value.module, value.node).names;
+  if (names == nullptr) names = std::make_unique<const Names>(NamesIn(m.module(value.module).tree, value.node));
+  return *names;
 }
 
 class Closure {
@@ -34,9 +42,9 @@ class Closure {
   // The definition with all that it uses.
   // NOLINTNEXTLINE(misc-no-recursion): kDepthMax bounds it
   std::string Of(ValueId value, int depth) {
-    const ScriptValue of = m_.values[value];
+    const ScriptValue& of = m_.values[value];
     if (depth > kDepthMax || !seen_.insert({of.module, of.node}).second || !m_.Step()) return "";
-    const Names names = NamesIn(m_.module(of.module).tree, of.node);
+    const Names& names = NamesOf(m_, of);
     std::string text;
     for (const std::string& name : names.used) {
       const ValueId used = m_.LookFrom(of.kind == ValueKind::kClass ? m_.module(of.module).scope : of.scope, name);
@@ -74,7 +82,7 @@ class Closure {
 
   // NOLINTNEXTLINE(misc-no-recursion)
   std::string Shown(ValueId id, int depth) {
-    const ScriptValue of = m_.values[id];
+    const ScriptValue& of = m_.values[id];
     if (!of.option.empty() && of.option != "." && !m_.command_line_known) option_ = of.option;
     switch (of.kind) {
       case ValueKind::kInteger: return absl::StrCat(of.integer);

@@ -129,8 +129,8 @@ ValueId EvaluateDictionary(ScriptMachine& m, NodeId node) {
 // --- operators
 
 ValueId Arithmetic(ScriptMachine& m, absl::string_view sign, ValueId left, ValueId right) {
-  const ScriptValue a = m.values[left];
-  const ScriptValue b = m.values[right];
+  const ScriptValue& a = m.values[left];
+  const ScriptValue& b = m.values[right];
   ValueId result = kNoValue;
   if (a.is_number() && b.is_number()) {
     const double x = a.as_number();
@@ -319,7 +319,7 @@ ValueId EvaluateUnary(ScriptMachine& m, NodeId node) {
   }
   const NodeId sign = m.tree().Child(node, Part::kOperator);
   const bool minus = sign != kNoNode && m.tree().TextOf(sign) == "-";
-  const ScriptValue of = m.values[value];
+  const ScriptValue& of = m.values[value];
   if (minus && of.kind == ValueKind::kInteger) return m.values.Integer(-of.integer);
   if (minus && of.kind == ValueKind::kNumber) return m.values.Number(-of.number);
   if (minus) ++m.untold;
@@ -393,8 +393,8 @@ ValueId EvaluateSubscript(ScriptMachine& m, NodeId node) {
   const ValueId base = m.Evaluate(object);
   const bool slice = m.tree()[subscript].kind == Syntax::kSlice;
   const ValueId index = slice ? EvaluateSlice(m, subscript) : m.Evaluate(subscript);
-  const ScriptValue of = m.values[base];
-  const ScriptValue at = m.values[index];
+  const ScriptValue& of = m.values[base];
+  const ScriptValue& at = m.values[index];
   if (of.kind == ValueKind::kApi && of.text == "os.environ" && at.kind == ValueKind::kText) {
     return EnvironmentValue(m, at.text, kNoValue);
   }

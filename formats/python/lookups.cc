@@ -73,7 +73,7 @@ std::vector<ValueId> UnrolledItems(const ScriptMachine& m, ValueId over) {
 ValueId ElementOf(ScriptMachine& m, ValueId over) {
   if (over == kNoValue) return m.values.Unknown();
   if (IsWalk(m, over)) return ElementOfWalk(m, over);
-  const ScriptValue of = m.values[over];
+  const ScriptValue& of = m.values[over];
   // A list of like things: the first stands for all.
   if (of.kind == ValueKind::kSequence && !of.items.empty() && of.unsorted.empty()) {
     ValueId joined = of.items[0];
@@ -136,7 +136,7 @@ ValueId AttributeOfSuper(ScriptMachine& m, ValueId object, const ScriptValue& of
 }  // namespace
 
 ValueId AttributeOf(ScriptMachine& m, ValueId object, absl::string_view name) {
-  const ScriptValue of = m.values[object];
+  const ScriptValue& of = m.values[object];
   switch (of.kind) {
     case ValueKind::kApi:
       if (absl::EndsWith(of.text, "flags.FLAGS") && m.flags != kNoValue) {
@@ -215,7 +215,7 @@ ValueId Derived(ScriptMachine& m, std::string symbol, std::initializer_list<Valu
 }
 
 ValueId ConfigurationValue(ScriptMachine& m, ValueId configuration, absl::string_view name) {
-  const ScriptValue of = m.values[configuration];
+  const ScriptValue& of = m.values[configuration];
   const std::string path =
       of.option.empty() || of.option == "." ? std::string(name) : absl::StrCat(of.option, ".", name);
   ScriptValue value;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "formats/python/plain_code.h"
 
@@ -36,10 +37,29 @@ int ScriptMachine::NewScope(int parent, int module) {
   return static_cast<int>(scopes_.size() - 1);
 }
 
-ValueId ScriptMachine::LookIn(int scope, absl::string_view name) const {
+NameId ScriptMachine::NumberOf(absl::string_view name) {
+  const auto found = name_numbers_.find(name);
+  if (found != name_numbers_.end()) return found->second;
+  const auto number = static_cast<NameId>(names_.size());
+  names_.emplace_back(name);
+  name_numbers_.emplace(names_.back(), number);
+  return number;
+}
+
+NameId ScriptMachine::FindNumber(absl::string_view name) const {
+  const auto found = name_numbers_.find(name);
+  return found == name_numbers_.end() ? -1 : found->second;
+}
+
+ValueId ScriptMachine::LookIn(int scope, NameId name) const {
   const auto& names = scopes_[static_cast<std::size_t>(scope)].names;
-  auto found = names.find(name);
+  const auto found = names.find(name);
   return found == names.end() ? kNoValue : found->second;
+}
+
+ValueId ScriptMachine::LookIn(int scope, absl::string_view name) const {
+  const NameId number = FindNumber(name);
+  return number < 0 ? kNoValue : LookIn(scope, number);
 }
 
 ValueId ScriptMachine::Look(absl::string_view name) const {
@@ -47,37 +67,54 @@ ValueId ScriptMachine::Look(absl::string_view name) const {
 }
 
 ValueId ScriptMachine::LookFrom(int scope, absl::string_view name) const {
+  const NameId number = FindNumber(name);
+  if (number < 0) return kNoValue;
   for (; scope >= 0; scope = scopes_[static_cast<std::size_t>(scope)].parent) {
-    if (const ValueId value = LookIn(scope, name); value != kNoValue) return value;
+    if (const ValueId value = LookIn(scope, number); value != kNoValue) return value;
   }
   return kNoValue;
 }
 
 void ScriptMachine::Set(int scope, absl::string_view name, ValueId value) {
-  ValueId& place =
-      scopes_[static_cast<std::size_t>(scope)].names.try_emplace(std::string(name), kNoValue).first->second;
-  changes_.push_back({scope, kNoValue, std::string(name), place});
-  place = value;
+  SetPlace({scope, kNoValue, NumberOf(name)}, value);
 }
 
 std::vector<std::pair<std::string, ValueId>> ScriptMachine::NamesOf(int scope) const {
-  const auto& names = scopes_[static_cast<std::size_t>(scope)].names;
-  std::vector<std::pair<std::string, ValueId>> sorted(names.begin(), names.end());
+  std::vector<std::pair<std::string, ValueId>> sorted;
+  for (const auto& [name, value] : scopes_[static_cast<std::size_t>(scope)].names)
+    sorted.emplace_back(names_[static_cast<std::size_t>(name)], value);
   std::sort(sorted.begin(), sorted.end());
   return sorted;
 }
 
 void ScriptMachine::SetField(ValueId object, absl::string_view name, ValueId value) {
-  auto& fields = values[object].fields;
-  for (auto& [field, place] : fields) {
+  SetPlace({-1, object, NumberOf(name)}, value);
+}
+
+ValueId ScriptMachine::Now(const Place& place) const {
+  return place.scope >= 0 ? LookIn(place.scope, place.name)
+                          : values.Field(place.object, names_[static_cast<std::size_t>(place.name)]);
+}
+
+void ScriptMachine::SetPlace(const Place& place, ValueId value) {
+  if (place.scope >= 0) {
+    ValueId& held =
+        scopes_[static_cast<std::size_t>(place.scope)].names.try_emplace(place.name, kNoValue).first->second;
+    changes_.push_back({place, held});
+    held = value;
+    return;
+  }
+  const std::string& name = names_[static_cast<std::size_t>(place.name)];
+  auto& fields = values[place.object].fields;
+  for (auto& [field, held] : fields) {
     if (field != name) continue;
-    changes_.push_back({-1, object, std::string(name), place});
-    place = value;
+    changes_.push_back({place, held});
+    held = value;
     return;
   }
   if (fields.size() >= kFieldsMax) return;
-  changes_.push_back({-1, object, std::string(name), kNoValue});
-  fields.emplace_back(std::string(name), value);
+  changes_.push_back({place, kNoValue});
+  fields.emplace_back(name, value);
 }
 
 void ScriptMachine::AddField(ValueId object, absl::string_view name, ValueId value) {
@@ -102,10 +139,12 @@ void ScriptMachine::SetLocal(absl::string_view name, ValueId value) {
 }
 
 ValueId ScriptMachine::LookBefore(std::size_t mark, absl::string_view name) const {
+  const NameId number = FindNumber(name);
+  if (number < 0) return kNoValue;
   for (int scope = frame().scope; scope >= 0; scope = scopes_[static_cast<std::size_t>(scope)].parent) {
-    ValueId value = LookIn(scope, name);
+    ValueId value = LookIn(scope, number);
     for (std::size_t i = mark; i < changes_.size(); ++i) {
-      if (changes_[i].scope != scope || changes_[i].name != name) continue;
+      if (changes_[i].place.scope != scope || changes_[i].place.name != number) continue;
       value = changes_[i].before;
       break;
     }
@@ -116,72 +155,56 @@ ValueId ScriptMachine::LookBefore(std::size_t mark, absl::string_view name) cons
 
 ScriptMachine::Outcome ScriptMachine::Undo(std::size_t mark) {
   Outcome outcome;
-  std::set<std::tuple<int, ValueId, std::string>> seen;
+  absl::flat_hash_set<Place> seen;
   while (changes_.size() > mark) {
-    Change change = std::move(changes_.back());
+    const Change change = changes_.back();
     changes_.pop_back();
     ValueId now = kNoValue;
-    if (change.scope >= 0) {
-      auto& names = scopes_[static_cast<std::size_t>(change.scope)].names;
-      auto place = names.find(change.name);
-      now = place->second;
-      place->second = change.before;
-      if (change.before == kNoValue) names.erase(place);
+    if (change.place.scope >= 0) {
+      auto& names = scopes_[static_cast<std::size_t>(change.place.scope)].names;
+      auto held = names.find(change.place.name);
+      now = held->second;
+      held->second = change.before;
+      if (change.before == kNoValue) names.erase(held);
     } else {
-      auto& fields = values[change.object].fields;
+      const std::string& name = names_[static_cast<std::size_t>(change.place.name)];
+      auto& fields = values[change.place.object].fields;
       for (std::size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].first != change.name) continue;
+        if (fields[i].first != name) continue;
         now = fields[i].second;
         fields[i].second = change.before;
         if (change.before == kNoValue) fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(i));
         break;
       }
     }
-    if (seen.insert({change.scope, change.object, change.name}).second) outcome.emplace_back(std::move(change), now);
+    if (seen.insert(change.place).second) outcome.emplace_back(change.place, now);
   }
   return outcome;
 }
 
 void ScriptMachine::Apply(const Outcome& outcome) {
-  for (auto one = outcome.rbegin(); one != outcome.rend(); ++one) {
-    if (one->first.scope >= 0) {
-      Set(one->first.scope, one->first.name, one->second);
-    } else {
-      SetField(one->first.object, one->first.name, one->second);
-    }
-  }
+  for (auto one = outcome.rbegin(); one != outcome.rend(); ++one) SetPlace(one->first, one->second);
 }
 
 void ScriptMachine::Join(const Outcome& one, const Outcome& other) {
-  const auto now = [&](const Change& place) {
-    return place.scope >= 0 ? LookIn(place.scope, place.name) : values.Field(place.object, place.name);
-  };
-  const auto set = [&](const Change& place, ValueId value) {
-    if (value == kNoValue) return;
-    if (place.scope >= 0) {
-      Set(place.scope, place.name, value);
-    } else {
-      SetField(place.object, place.name, value);
-    }
+  const auto set = [&](const Place& place, ValueId value) {
+    if (value != kNoValue) SetPlace(place, value);
   };
   // A key that one way alone gives a dictionary is perhaps not there: `if args.drop: options["drop_last"] = True`.
-  const auto absent = [&](const Change& place) {
+  const auto absent = [&](const Place& place) {
     return place.scope < 0 && values[place.object].kind == ValueKind::kMap ? values.Unknown("absent") : kNoValue;
   };
-  const auto same = [](const Change& a, const Change& b) {
-    return a.scope == b.scope && a.object == b.object && a.name == b.name;
-  };
+  const absl::flat_hash_map<Place, ValueId> others(other.begin(), other.end());
+  absl::flat_hash_set<Place> done;
   for (const auto& [place, value] : one) {
-    ValueId second = now(place);
-    for (const auto& [place2, value2] : other) {
-      if (same(place, place2)) second = value2;
-    }
+    const auto found = others.find(place);
+    const ValueId second = found == others.end() ? Now(place) : found->second;
+    if (found != others.end()) done.insert(place);
     set(place, JoinValues(value, second == kNoValue ? absent(place) : second));
   }
   for (const auto& [place, value] : other) {
-    const bool done = std::any_of(one.begin(), one.end(), [&](const auto& first) { return same(first.first, place); });
-    if (done) continue;
-    const ValueId before = now(place);
+    if (done.contains(place)) continue;
+    const ValueId before = Now(place);
     set(place, JoinValues(value, before == kNoValue ? absent(place) : before));
   }
 }
@@ -202,9 +225,7 @@ ValueId ScriptMachine::JoinValues(ValueId a, ValueId b) {
       default: return 4;
     }
   };
-  const std::string symbol_a = values.SymbolOf(a);
-  const std::string symbol_b = values.SymbolOf(b);
-  if (values[a].is_constant() && values[b].is_constant() && symbol_a == symbol_b) return a;
+  if (values[a].is_constant() && values[b].is_constant() && values.SymbolOf(a) == values.SymbolOf(b)) return a;
   const int rank_a = rank(a);
   const int rank_b = rank(b);
   // An object of which something is known counts before what is not; what the other was derived from is kept.
@@ -220,13 +241,14 @@ ValueId ScriptMachine::JoinValues(ValueId a, ValueId b) {
     ScriptValue joined = values[first];
     values.Derive(joined, second);
     if (joined.kind == ValueKind::kSequence) {
-      joined.symbol = absl::StrCat("either(", symbol_a, ", ", symbol_b, ")");
+      joined.symbol = absl::StrCat("either(", values.SymbolOf(a), ", ", values.SymbolOf(b), ")");
       joined.fields = {{kEither, a}, {kEither, b}};
     }
     return values.Add(std::move(joined));
   }
   ScriptValue joined;
-  joined.symbol = absl::StrCat("either(", symbol_a.substr(0, 150), ", ", symbol_b.substr(0, 150), ")");
+  joined.symbol =
+      absl::StrCat("either(", values.SymbolOf(a).substr(0, 150), ", ", values.SymbolOf(b).substr(0, 150), ")");
   values.Derive(joined, a);
   values.Derive(joined, b);
   return values.Add(std::move(joined));

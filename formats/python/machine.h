@@ -10,13 +10,16 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "formats/python/names.h"
 #include "formats/python/syntax.h"
 #include "formats/python/values.h"
 #include "rules/script_rules.h"
@@ -124,6 +127,9 @@ struct Frame {
   const std::function<void(ValueId)>* at_yield = nullptr;  // of a context manager: runs the `with` block
 };
 
+// The number of a name of the source.
+using NameId = std::int32_t;
+
 class ScriptMachine {
  public:
   ScriptMachine(const ScriptRules& known, std::vector<ScriptModule>& modules);
@@ -159,13 +165,24 @@ class ScriptMachine {
 
   // --- branches: what they change is recorded, undone and joined
   std::size_t Mark() const { return changes_.size(); }
-  struct Change {
+  // Where a value is kept. Every assignment is one: names are numbers here, so that places are cheap to hold and
+  // compare.
+  struct Place {
     int scope = -1;  // else a field of `object`
     ValueId object = kNoValue;
-    std::string name;
+    NameId name = -1;
+
+    bool operator==(const Place&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Place& place) {
+      return H::combine(std::move(h), place.scope, place.object, place.name);
+    }
+  };
+  struct Change {
+    Place place;
     ValueId before = kNoValue;
   };
-  using Outcome = std::vector<std::pair<Change, ValueId>>;  // place, value at the end
+  using Outcome = std::vector<std::pair<Place, ValueId>>;  // value at the end, the last change first
   // What changed since the mark; undoes it.
   Outcome Undo(std::size_t mark);
   void Apply(const Outcome& outcome);
@@ -193,6 +210,16 @@ class ScriptMachine {
   void Doubt(absl::string_view kind, absl::string_view what, NodeId node);
   const std::vector<MachineDoubt>& doubts() const { return doubts_; }
   void ForgetReplaced() { replaced_.clear(); }
+
+  // What the text of a definition tells, made when it is asked for first: definitions are met again and again.
+  struct DefinitionText {
+    std::string code_mark;   // of its code as written
+    std::string plain_mark;  // of its plain code
+    std::unique_ptr<const Names> names;
+  };
+  DefinitionText& TextOfDefinition(int module, NodeId definition) {
+    return definitions_[(static_cast<std::uint64_t>(module) << 32) | definition];
+  }
 
   // The value of a literal, made when it is met first: constants are shared.
   ValueId Once(NodeId literal, absl::FunctionRef<ValueId()> make);
@@ -244,11 +271,19 @@ class ScriptMachine {
   struct Scope {
     int parent = -1;
     int module = 0;
-    absl::flat_hash_map<std::string, ValueId> names;
+    absl::flat_hash_map<NameId, ValueId> names;
     std::set<std::string, std::less<>> outer;
   };
 
+  NameId NumberOf(absl::string_view name);
+  NameId FindNumber(absl::string_view name) const;  // -1: no place has that name
+  ValueId LookIn(int scope, NameId name) const;
+  ValueId Now(const Place& place) const;
+  void SetPlace(const Place& place, ValueId value);
+
   std::vector<ScriptModule>& modules_;
+  absl::flat_hash_map<std::string, NameId> name_numbers_;
+  std::vector<std::string> names_;  // by number
   std::vector<Scope> scopes_;
   std::vector<Frame> frames_;
   std::vector<Change> changes_;
@@ -259,6 +294,7 @@ class ScriptMachine {
   std::vector<int> open_loops_;
   std::vector<int> contexts_;
   absl::flat_hash_map<std::uint64_t, ValueId> literals_;  // by module and node
+  absl::node_hash_map<std::uint64_t, DefinitionText> definitions_;
   std::set<std::pair<int, NodeId>> entered_;              // functions whose bodies were walked
   std::map<std::string, ValueId, std::less<>> replaced_;  // names of packages
   std::vector<MachineDoubt> doubts_;

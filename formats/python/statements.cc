@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "formats/python/attributes.h"
 #include "formats/python/closures.h"
+#include "formats/python/command_lines.h"
 #include "formats/python/contexts.h"
 #include "formats/python/every.h"
 #include "formats/python/imports.h"
@@ -348,11 +349,14 @@ class Statements {
     function.node = node;
     function.scope = m_.frame().scope;
     if (m_.frame().own_class != kNoValue) function.items = {m_.frame().own_class};
-    const NodeId parameters = tree().Child(node, Part::kParameters);
-    const NodeId body = tree().Child(node, Part::kBody);
-    std::string code = parameters == kNoNode ? "" : tree().CodeOf(parameters);
-    if (body != kNoNode) absl::StrAppend(&code, tree().CodeOf(body));
-    function.symbol = absl::StrCat("function ", CodeMark(code));
+    std::string& mark = m_.TextOfDefinition(function.module, node).code_mark;
+    if (mark.empty()) {
+      const NodeId parameters = tree().Child(node, Part::kParameters);
+      const NodeId body = tree().Child(node, Part::kBody);
+      mark = CodeMark(absl::StrCat(parameters == kNoNode ? "" : tree().CodeOf(parameters),
+                                   body == kNoNode ? "" : tree().CodeOf(body)));
+    }
+    function.symbol = absl::StrCat("function ", mark);
     for (NodeId decorator : decorators) {
       const NodeId expression = tree()[decorator].first;
       if (expression == kNoNode) continue;
@@ -371,6 +375,10 @@ class Statements {
       if (text == "property" || absl::EndsWith(text, "cached_property")) function.text = "property";
       if (absl::EndsWith(text, "contextmanager")) function.text = kContextManager;
       if (absl::StartsWith(by.symbol, "hydra.main")) function.text = "hydra";
+      if (by.kind == ValueKind::kObject && by.text == kOptionDecorator) {
+        function.text = kOfOptions;
+        function.fields.insert(function.fields.end(), by.fields.begin(), by.fields.end());
+      }
     }
     m_.SetLocal(tree().TextOf(name), m_.values.Add(std::move(function)));
   }
@@ -383,7 +391,9 @@ class Statements {
     type.module = m_.frame().module;
     type.node = node;
     type.text = std::string(tree().TextOf(name));
-    type.symbol = absl::StrCat("class ", CodeMark(tree().CodeOf(node)));
+    std::string& mark = m_.TextOfDefinition(type.module, node).code_mark;
+    if (mark.empty()) mark = CodeMark(tree().CodeOf(node));
+    type.symbol = absl::StrCat("class ", mark);
     if (const NodeId bases = tree().Child(node, Part::kSuperclasses); bases != kNoNode) {
       for (NodeId base = tree()[bases].first; base != kNoNode; base = tree()[base].next) {
         if (tree()[base].kind != Syntax::kKeywordArgument) type.items.push_back(m_.Evaluate(base));

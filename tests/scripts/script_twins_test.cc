@@ -85,9 +85,11 @@ v1::Bundle BundleOfFiles(const std::string& run, const std::string& framework, c
   for (const char* file : {"run.sh", "options.yaml"}) {
     if (files.contains(file)) absl::StrAppend(&settings, settings.empty() ? "" : ", ", run, "/", file);
   }
-  fs.AddFile("/plan.yaml", absl::StrCat("run: ", run, "\nnode: n-", run, "\nplatform: ", platform,
-                                        "\nframework: ", framework, "\nscripts: [", run, "]\n",
-                                        settings.empty() ? "" : absl::StrCat("settings: [", settings, "]\n")));
+  fs.AddFile(
+      "/plan.yaml",
+      absl::StrCat("run: ", run, "\nnode: n-", run, "\nplatform: ", platform, "\nframework: ", framework,
+                   "\nscripts: [", run, "]\n", settings.empty() ? "" : absl::StrCat("settings: [", settings, "]\n"),
+                   files.contains("train.log") ? absl::StrCat("logs: [", run, "/train.log]\n") : ""));
   auto plan = LoadPlan(fs, "/plan.yaml", "host");
   EXPECT_TRUE(plan.ok()) << plan.status();
   return CollectPlan({fs, BuiltInRules()}, *plan);
@@ -141,7 +143,7 @@ TEST_P(ScriptTwins, FaultsAreNamedAndHealthyPairsRaiseNothing) {
               named, left_open, missed, healthy, alarms_of_healthy);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScriptTwins, testing::Values("values.txt", "styles.txt"),
+INSTANTIATE_TEST_SUITE_P(All, ScriptTwins, testing::Values("values.txt", "styles.txt", "options.txt"),
                          [](const auto& one) { return std::string(one.param, std::string(one.param).find('.')); });
 
 // --- one training, changed in one place at a time
