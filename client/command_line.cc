@@ -6,6 +6,7 @@
 #include "client/command.h"
 #include "client/global_options.h"
 #include "client/localise.h"
+#include "client/localised_lines.h"
 #include "client/man_page.h"
 #include "common/nearest.h"
 #include "common/utf8.h"
@@ -38,6 +39,7 @@ void PrintCommands(Language language, std::ostream& out) {
 
 ExitCode RunCommandLine(CommandEnv& env, const std::vector<std::string>& all_args) {
   env.language = LanguageOfCommandLine(all_args, env.getenv);
+  const LocalisedLines lines(env.language, env.err);
   auto placed = PlaceGlobalOptions(env, all_args);
   if (!placed.ok()) {
     env.err << "paritect: " << placed.status().message() << "\n";

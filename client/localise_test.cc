@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/command.h"
+#include "client/localised_lines.h"
 #include "common/arguments.h"
 #include "common/language_testing.h"
 #include "common/memory_file_system.h"
@@ -89,6 +90,32 @@ TEST_F(LocaliseTest, HowThingsAreShownMayBeSaidBehindAnyVerb) {
   }
   EXPECT_THAT(Call({"node", "ls", "--lang", "en", "--stat", "x"}), HasSubstr("--stat"));
   EXPECT_THAT(Call({"diff", "settings", "a", "b", "--lang", "xx"}), HasSubstr("xx")) << "a command that uses it looks";
+}
+
+// What a command writes piece by piece is turned line by line; who says it and the place in a file stay.
+TEST(LocalisedLinesTest, WholeLinesAreTurned) {
+  std::ostringstream out;
+  out << std::unitbuf;
+  {
+    const LocalisedLines lines(Language::kChinese, out);
+    out << "paritect manifest: "
+        << "no digest "
+        << "on one side"
+        << "\n";
+    out << "/a/plan.yaml:2:1: "
+        << "`run` must be a text"
+        << "\n{\"event\": \"no digest on one side\"}\n";
+    out << "\r50 %" << std::flush;
+    EXPECT_THAT(out.str(), HasSubstr("\r50 %")) << "a bar is drawn at once";
+    out << "\n"
+        << "no digest on one side";
+  }
+  EXPECT_EQ(
+      out.str(),
+      "paritect manifest: 一侧没有摘要\n/a/plan.yaml:2:1: `run` 须为文本\n{\"event\": \"no digest on one side\"}\n"
+      "\r50 %\nno digest on one side");
+  out << "no digest on one side\n";
+  EXPECT_THAT(out.str(), HasSubstr("one sideno digest on one side\n")) << "behind it the stream is as before";
 }
 
 TEST_F(LocaliseTest, NamesOfOptionsStay) {

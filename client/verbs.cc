@@ -71,6 +71,10 @@ std::optional<ExitCode> ParseOrAnswer(CommandEnv& env, absl::string_view command
   return kExitOk;
 }
 
+void SayLine(CommandEnv& env, absl::string_view english) {
+  env.out << Localised(env.language, english) << "\n";
+}
+
 std::optional<ExitCode> RefuseListFormat(CommandEnv& env, absl::string_view command, const std::string& output,
                                          const std::string& plain) {
   if (output == plain || output == "json") return std::nullopt;

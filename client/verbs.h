@@ -28,6 +28,9 @@ ExitCode RunVerb(CommandEnv& env, absl::string_view command, absl::string_view s
 std::optional<ExitCode> ParseOrAnswer(CommandEnv& env, absl::string_view command, Arguments& arguments,
                                       const std::vector<std::string>& args);
 
+// One sentence that is a command's whole answer, in the user's language.
+void SayLine(CommandEnv& env, absl::string_view english);
+
 // For answers that have two forms: json and one for people, "table" of listings, "text" of explanations. nullopt: one
 // of them.
 std::optional<ExitCode> RefuseListFormat(CommandEnv& env, absl::string_view command, const std::string& output,

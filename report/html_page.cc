@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "report/page_files.h"
 #include "report/pictures_json.h"
+#include "rules/phrases.h"
 
 namespace paritect {
 
@@ -59,6 +60,13 @@ OrderedJson Words(const Rules& rules) {
   return words;
 }
 
+// What the page says values with in Chinese (report/language.h, ValueIn): the report has them as they were found.
+OrderedJson ValuePhrases() {
+  OrderedJson phrases = OrderedJson::array();
+  for (const v1::Text& one : BuiltInValuePhrases().texts()) phrases.push_back({one.en(), one.zh()});
+  return phrases;
+}
+
 std::string DataOpens(absl::string_view id) {
   return absl::StrCat("<script type=\"application/json\" id=\"", id, "\">");
 }
@@ -102,6 +110,7 @@ std::string FileAround(const Headlines& headlines, absl::string_view pictures, a
                   HtmlEscape(rules.messages.Say("page_no_script").en()), "</p><p>",
                   HtmlEscape(rules.messages.Say("page_no_script").zh()), "</p></noscript>\n</main>\n");
   Data("words", EmbeddedJson(Words(rules)), out);
+  Data("phrases", EmbeddedJson(ValuePhrases()), out);
   Data("pictures", pictures, out);
   Data("report", report, out);
   Tail(out);
@@ -129,6 +138,7 @@ std::string HtmlServerPage(const Rules& rules) {
   std::string out = Head(ServerPagePolicy(), "en", "Paritect");
   absl::StrAppend(&out, "<body data-mode=\"server\">\n<main id=\"app\"></main>\n");
   Data("words", EmbeddedJson(Words(rules)), out);
+  Data("phrases", EmbeddedJson(ValuePhrases()), out);
   Tail(out);
   return out;
 }

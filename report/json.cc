@@ -151,11 +151,13 @@ OrderedJson SentenceToJson(const v1::Report& report, const std::vector<Cause>& c
   return json;
 }
 
-OrderedJson CausesOfReport(const std::vector<Cause>& causes) {
+OrderedJson CausesOfReport(const v1::Report& report, const std::vector<Cause>& causes) {
   const CauseRules& rules = BuiltInCauses();
   OrderedJson list = OrderedJson::array();
   for (const Cause& cause : causes) {
     OrderedJson one = {{"check", cause.check->id()}, {"kind", cause.findings[0]->kind()}};
+    one["title"] = {{"en", JsonText(BriefCause(BuiltInRules(), Language::kEnglish, report, cause))},
+                    {"zh", JsonText(BriefCause(BuiltInRules(), Language::kChinese, report, cause))}};
     one["stage"] = cause.stage < rules.stages.size() ? rules.stages[cause.stage].id : "";
     one["findings"] = cause.findings.size();
     one["consequences"] = OrderedJson::array();
@@ -173,7 +175,7 @@ OrderedJson CausesOfReport(const std::vector<Cause>& causes) {
 }  // namespace
 
 OrderedJson CausesToJson(const v1::Report& report) {
-  return CausesOfReport(CausesOf(BuiltInCauses(), report));
+  return CausesOfReport(report, CausesOf(BuiltInCauses(), report));
 }
 
 OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& companion, ListForm form) {
@@ -202,7 +204,7 @@ OrderedJson ReportToJson(const v1::Report& report, const ReportCompanion& compan
     for (const v1::CheckResult& check : item.checks()) one["checks"].push_back(CheckToJson(check, form));
     json["items"].push_back(std::move(one));
   }
-  json["causes"] = CausesOfReport(causes);
+  json["causes"] = CausesOfReport(report, causes);
   json["openings"] = OpeningsToJson(report);
   const v1::Coverage& c = report.coverage();
   json["coverage"] = {{"nodes", {{"expected", c.nodes_expected()}, {"reported", c.nodes_reported()}}},

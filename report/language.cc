@@ -65,4 +65,16 @@ std::string ValueIn(Language language, absl::string_view value) {
   return language == Language::kChinese ? BuiltInValuePhrases().InChinese(value) : std::string(value);
 }
 
+absl::string_view Colon(Language language) {
+  return language == Language::kChinese ? "：" : ": ";
+}
+
+absl::string_view LabelColon(Language language) {
+  return absl::StripTrailingAsciiWhitespace(Colon(language));
+}
+
+absl::string_view ListSeparator(Language language) {
+  return language == Language::kChinese ? "；" : "; ";
+}
+
 }  // namespace paritect

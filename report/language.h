@@ -34,6 +34,14 @@ std::string InAll(absl::Span<const Language> languages, const v1::Text& text, ab
 // names, numbers and what stands in files stay what they are (rules/data/value_phrases.yaml).
 std::string ValueIn(Language language, absl::string_view value);
 
+// What parts a name from what is said of it: full-width in Chinese.
+absl::string_view Colon(Language language);
+// The same behind a label, which a blank parts from its text.
+absl::string_view LabelColon(Language language);
+
+// What parts the items of a list from each other: as full-width as the colon.
+absl::string_view ListSeparator(Language language);
+
 }  // namespace paritect
 
 #endif  // PARITECT_REPORT_LANGUAGE_H_

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/node_names.h"
 #include "common/utf8.h"
+#include "report/brief.h"
 #include "report/report_words.h"
 #include "report/terminal.h"
 #include "report/view.h"
@@ -18,11 +19,9 @@
 namespace paritect {
 namespace {
 
-constexpr std::size_t kBriefColumns = 84;
-constexpr std::size_t kClauseBytesMin = 16;  // a colon before that parts a name from what is said of it
-constexpr std::size_t kBriefSubjectColumns = 44;
-constexpr std::size_t kBriefValueColumns = 28;
 constexpr std::size_t kCausesInSentence = 4;
+constexpr std::size_t kApartInSentence = 2;
+constexpr std::size_t kApartColumns = 160;
 
 // Full-width signs part a Chinese sentence.
 absl::string_view Separator(Language language) {
@@ -31,50 +30,6 @@ absl::string_view Separator(Language language) {
 
 std::string Say(const Rules& rules, Language language, absl::string_view id, const MessageArgs& args = {}) {
   return Word(rules, absl::MakeConstSpan(&language, 1), id, args);
-}
-
-// "1e-05 (gpu/model.txt:2)" without where it stands.
-absl::string_view WithoutSource(absl::string_view value) {
-  const auto open = value.rfind(" (");
-  return open != absl::string_view::npos && absl::EndsWith(value, ")") ? value.substr(0, open) : value;
-}
-
-bool IsShort(absl::string_view value) {
-  return !value.empty() && DisplayWidth(value) <= kBriefValueColumns;
-}
-
-// The sentence up to its first remark.
-absl::string_view FirstClause(absl::string_view message) {
-  std::size_t end = message.size();
-  for (absl::string_view mark : {" (", "; ", "（", "；", ". "}) end = std::min(end, message.find(mark));
-  for (absl::string_view mark : {": ", "："}) {
-    const std::size_t at = message.find(mark, kClauseBytesMin);
-    const absl::string_view head = message.substr(0, std::min(at, message.size()));
-    // "npu against gpu: …" names two runs and says nothing yet.
-    if (!absl::StrContains(head, " against ") && !absl::StrContains(head, " 与 ")) end = std::min(end, at);
-  }
-  return message.substr(0, end);
-}
-
-// The end of a path tells more than its beginning.
-std::string ShortSubject(const std::string& subject) {
-  const std::string safe = TerminalSafe(subject);
-  if (DisplayWidth(safe) <= kBriefSubjectColumns) return safe;
-  const auto slash = safe.rfind('/');
-  const std::string name = slash == std::string::npos ? safe : absl::StrCat("…", safe.substr(slash));
-  return Shorten(name, kBriefSubjectColumns, false);
-}
-
-// Runs, nodes and ranks are subjects that do not say what differs.
-bool NamesARun(const v1::Report& report, const std::string& subject) {
-  if (subject.empty() || absl::StartsWith(subject, "rank ")) return true;
-  for (const v1::ReportSide* side : {&report.baseline(), &report.migrated()}) {
-    for (const v1::ReportRun& run : side->runs()) {
-      if (run.name() == subject || std::find(run.nodes().begin(), run.nodes().end(), subject) != run.nodes().end())
-        return true;
-    }
-  }
-  return false;
 }
 
 struct Silent {
@@ -100,6 +55,48 @@ Silent SilentNodes(const Rules& rules, const v1::Report& report) {
     }
   }
   return silent;
+}
+
+// Differences that no check judges: warnings with two values, and code that is apart. None is a fault for sure, but who
+// reads that all agrees must not miss them.
+std::vector<std::string> Apart(const Rules& rules, Language language, const v1::Report& report) {
+  std::vector<std::string> apart;
+  const auto add = [&apart](std::string text) {
+    if (std::find(apart.begin(), apart.end(), text) == apart.end()) apart.push_back(std::move(text));
+  };
+  ForEachFinding(report, FindingClass::kWarning, [&](const v1::CheckResult& check, const v1::Finding& finding) {
+    const bool differs = !finding.baseline().empty() && !finding.migrated().empty();
+    if (differs && finding.baseline() != finding.migrated()) add(BriefFinding(rules, language, report, check, finding));
+  });
+  const MessagePattern code(rules.messages, "script_code_apart", MessageArgs{});
+  for (const v1::ItemResult& item : report.items()) {
+    for (const v1::CheckResult& check : item.checks()) {
+      if (check.verdict() != v1::VERDICT_NOT_PERFORMED || check.has_attested()) continue;
+      for (const v1::Missing& missing : check.missing()) {
+        if (!code.Matches(missing.what().en(), missing.how().en())) continue;
+        const absl::string_view what = In(language, missing.what());
+        const absl::string_view mark = language == Language::kChinese ? "：" : ": ";
+        const std::size_t at = what.find(mark);
+        add(Shorten(TerminalSafe(at == absl::string_view::npos ? what : what.substr(at + mark.size())), kApartColumns,
+                    false));
+      }
+    }
+  }
+  return apart;
+}
+
+// The two runs agree, as far as they were compared; or in all but what stands beside it.
+std::string AgreeSentence(const Rules& rules, Language language, const v1::Report& report) {
+  std::vector<std::string> apart = Apart(rules, language, report);
+  if (apart.empty()) return Say(rules, language, "screen_agree");
+  if (apart.size() > kApartInSentence) {
+    const std::size_t more = apart.size() - kApartInSentence;
+    apart.resize(kApartInSentence);
+    apart.push_back(Say(rules, language, "screen_more_causes", {{"count", absl::StrCat(more)}}));
+  }
+  const std::string text =
+      Say(rules, language, "screen_agree/apart", {{"what", absl::StrJoin(apart, Separator(language))}});
+  return absl::StrReplaceAll(text, {{"….", "…"}, {"…。", "…"}});
 }
 
 std::string FailSentence(const Rules& rules, Language language, const v1::Report& report,
@@ -129,38 +126,6 @@ std::string FailSentence(const Rules& rules, Language language, const v1::Report
 
 }  // namespace
 
-absl::string_view Colon(Language language) {
-  return language == Language::kChinese ? "：" : ": ";
-}
-
-absl::string_view LabelColon(Language language) {
-  return absl::StripTrailingAsciiWhitespace(Colon(language));
-}
-
-std::string BriefFinding(Language language, const v1::Report& report, const v1::CheckResult& check,
-                         const v1::Finding& finding) {
-  const std::string subject = ValueIn(language, DisplayBytes(finding.subject()));
-  const std::string name = NamesARun(report, subject) ? In(language, check.title()) : ShortSubject(subject);
-  const absl::string_view before = WithoutSource(finding.baseline());
-  const absl::string_view after = WithoutSource(finding.migrated());
-  // Digests are values that tell nothing; of a course ("2.3 -> 1.9") the sentence says what is wrong with it.
-  const bool told_by_values = !absl::StartsWith(before, "md5 ") && !absl::StrContains(before, ": ") &&
-                              !absl::StrContains(before, " -> ") && IsShort(before) && IsShort(after) &&
-                              before != after;
-  if (told_by_values) {
-    return TerminalSafe(absl::StrCat(name, " ", ValueIn(language, before), " → ", ValueIn(language, after)));
-  }
-  const std::string& message = In(language, finding.message());
-  const std::string clause = TerminalSafe(FirstClause(message));
-  // "baseline: lr_base" and "lr_base: two sources disagree": the name is not told twice.
-  const std::size_t part = subject.find(": ");
-  if (part != std::string::npos && absl::StartsWith(clause, subject.substr(part + 2))) {
-    return Shorten(absl::StrCat(TerminalSafe(subject.substr(0, part + 2)), clause), kBriefColumns, false);
-  }
-  const bool named = absl::StrContains(clause, subject) || NamesARun(report, subject);
-  return Shorten(named ? clause : absl::StrCat(name, " ", clause), kBriefColumns, false);
-}
-
 std::int64_t CountFindings(const Cause& cause) {
   const auto shown = static_cast<std::int64_t>(cause.findings.size());
   const v1::CheckResult& check = *cause.check;
@@ -177,7 +142,7 @@ std::int64_t CountFindings(const Cause& cause) {
 }
 
 std::string BriefCause(const Rules& rules, Language language, const v1::Report& report, const Cause& cause) {
-  std::string brief = BriefFinding(language, report, *cause.check, *cause.findings[0]);
+  std::string brief = BriefFinding(rules, language, report, *cause.check, *cause.findings[0]);
   const std::int64_t count = CountFindings(cause);
   if (count == 1) return brief;
   return Say(rules, language, "screen_brief_more", {{"brief", brief}, {"count", absl::StrCat(count - 1)}});
@@ -196,7 +161,7 @@ std::string VerdictSentence(const Rules& rules, Language language, const v1::Rep
   const bool compared =
       CountChecks(report).pass > 0 && report.baseline().runs_size() > 0 && report.migrated().runs_size() > 0;
   absl::StrAppend(&text, language == Language::kChinese ? "" : " ",
-                  Say(rules, language, compared ? "screen_agree" : "screen_nothing_compared"));
+                  compared ? AgreeSentence(rules, language, report) : Say(rules, language, "screen_nothing_compared"));
   return text;
 }
 

@@ -14,15 +14,7 @@
 
 namespace paritect {
 
-// What parts a name from what is said of it: full-width in Chinese.
-absl::string_view Colon(Language language);
-// The same behind a label, which a blank parts from its text.
-absl::string_view LabelColon(Language language);
-
-// A finding in a few words: "train/part-00007.jsonl cut off at byte 733 of 949", "lr_decay_style cosine → linear".
-std::string BriefFinding(Language language, const v1::Report& report, const v1::CheckResult& check,
-                         const v1::Finding& finding);
-// The cause in as few words, with the count of what it stands for beside the first.
+// The cause in a few words (report/brief.h), with the count of what it stands for beside the first.
 std::string BriefCause(const Rules& rules, Language language, const v1::Report& report, const Cause& cause);
 // Findings of its check and kind, also those that the cap of the report took away.
 std::int64_t CountFindings(const Cause& cause);

@@ -60,6 +60,7 @@ absl::StatusOr<Phrases> Phrases::Read(const DocumentNode& root) {
   const auto entry = [&phrases](const DocumentNode& node) -> absl::Status {
     v1::Text text;
     PARITECT_RETURN_IF_ERROR(ReadBothLanguages(node, text));
+    phrases.texts_.push_back(text);
     Phrase phrase;
     phrase.names = NamesOf(text.en());
     if (phrase.names.empty()) {

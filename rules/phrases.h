@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/document.h"
+#include "paritect/v1/common.pb.h"
 #include "re2/re2.h"
 
 namespace paritect {
@@ -19,6 +20,9 @@ class Phrases {
  public:
   // InvalidArgument "LINE:COLUMN: ..." for an entry without both languages, or with other placeholders in them.
   static absl::StatusOr<Phrases> Read(const DocumentNode& root);
+
+  // All of them, as they are written.
+  const std::vector<v1::Text>& texts() const { return texts_; }
 
   // The text in Chinese; itself where no phrase fits. Of several that fit, the one with the most words of its own.
   std::string InChinese(absl::string_view english) const;
@@ -33,6 +37,7 @@ class Phrases {
 
   std::string Translate(absl::string_view english, int depth) const;
 
+  std::vector<v1::Text> texts_;
   std::map<std::string, std::string, std::less<>> exact_;  // without placeholders
   std::vector<Phrase> phrases_;
 };

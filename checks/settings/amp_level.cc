@@ -8,7 +8,7 @@ namespace {
 
 void JudgeLevel(const CheckContext& context, v1::CheckResult& result, const SettingsView& view,
                 const EffectiveValue& level) {
-  const std::string shown = absl::StrCat(level.value.raw_key, "=", ShowValue(level.value));
+  const std::string shown = absl::StrCat(level.value.shown_key(), "=", ShowValue(level.value));
   const std::string word = ValueToText(level.value.value);
   const MessageArgs args = {{"level", shown}};
   v1::Finding* finding = nullptr;

@@ -35,7 +35,7 @@ struct Factors {
     product *= *number;
     figures.push_back(FormatDouble(*number));
     if (found == nullptr) return;
-    evidence.push_back(StrCat(found->value.raw_key, " ", found->value.text, " (", found->value.origin, ")"));
+    evidence.push_back(StrCat(found->value.shown_key(), " ", found->value.text, " (", found->value.origin, ")"));
     for (const SourcedValue& other : found->disagreeing) conflicts.push_back({std::string(key), found->value, other});
   }
 
@@ -67,7 +67,7 @@ Derived Stated(const EffectiveValue& found, double number) {
   Derived derived;
   derived.value = number;
   derived.text = FormatDouble(number);
-  derived.evidence = {StrCat(found.value.raw_key, " ", found.value.text, " (", found.value.origin, ")")};
+  derived.evidence = {StrCat(found.value.shown_key(), " ", found.value.text, " (", found.value.origin, ")")};
   return derived;
 }
 
@@ -99,7 +99,7 @@ Derived WorldSize(const SettingsView& view) {
   Derived derived;
   derived.value = NumberIn(*best);
   derived.text = best->source == SettingSource::kDerived ? best->text : FormatDouble(*derived.value);
-  derived.evidence = {StrCat(best->raw_key, " ", best->text, " (", best->origin, ")")};
+  derived.evidence = {StrCat(best->shown_key(), " ", best->text, " (", best->origin, ")")};
   for (const SourcedValue& size : sizes) {
     if (NumberIn(size) != *derived.value) derived.part_conflicts.push_back({"world_size", *best, size});
   }
@@ -224,7 +224,8 @@ Derived DataParallelSize(const SettingsView& view) {
     auto number = view.Number(key);
     if (stated == nullptr || !number || *number <= 1) continue;
     divisor *= *number;
-    world.evidence.push_back(StrCat(stated->value.raw_key, " ", stated->value.text, " (", stated->value.origin, ")"));
+    world.evidence.push_back(
+        StrCat(stated->value.shown_key(), " ", stated->value.text, " (", stated->value.origin, ")"));
   }
   if (divisor > 1) {
     world.text =
@@ -276,7 +277,8 @@ Derived TotalSteps(const SettingsView& view) {
   const EffectiveValue* epoch = view.FindStated("steps_per_epoch");
   if (epochs != nullptr && epoch != nullptr && view.Number("train_epochs") && view.Number("steps_per_epoch")) {
     Derived derived = Stated(*epoch, std::round(*view.Number("train_epochs") * *view.Number("steps_per_epoch")));
-    derived.evidence.push_back(StrCat(epochs->value.raw_key, " ", epochs->value.text, " (", epochs->value.origin, ")"));
+    derived.evidence.push_back(
+        StrCat(epochs->value.shown_key(), " ", epochs->value.text, " (", epochs->value.origin, ")"));
     return derived;
   }
   Derived unknown;
@@ -310,7 +312,7 @@ Derived StepsPerEpoch(const SettingsView& view) {
   if (steps == nullptr || stated_epochs == nullptr || !view.Number(whole) || epochs <= 0) return unknown;
   Derived derived = Stated(*steps, *view.Number(whole) / epochs);
   derived.evidence.push_back(
-      StrCat(stated_epochs->value.raw_key, " ", stated_epochs->value.text, " (", stated_epochs->value.origin, ")"));
+      StrCat(stated_epochs->value.shown_key(), " ", stated_epochs->value.text, " (", stated_epochs->value.origin, ")"));
   return derived;
 }
 
@@ -398,7 +400,8 @@ std::string PrintedType(const SettingsView& view) {
 ComputeType StatedType(const SettingsView& view) {
   auto evidence = [&](absl::string_view key) {
     const EffectiveValue* found = view.FindStated(key);
-    return found == nullptr ? "" : StrCat(found->value.raw_key, "=", found->value.text, " (", found->value.origin, ")");
+    return found == nullptr ? ""
+                            : StrCat(found->value.shown_key(), "=", found->value.text, " (", found->value.origin, ")");
   };
   if (view.Boolean("pure_bf16").value_or(false)) return {"bfloat16", evidence("pure_bf16")};
   if (auto dtype = PrintedType(view); !dtype.empty()) return {dtype, evidence("compute_dtype")};

@@ -73,7 +73,7 @@ bool CompareMeanings(const CheckContext& context, v1::CheckResult& result, const
     for (const SettingsView* view : {&baseline, &migrated}) {
       const SourcedValue& value = view->FindStated("batch_size")->value;
       AddMissing(context, result, "batch_meaning_unknown", view->run_name(),
-                 {{"values", absl::StrCat(value.raw_key, "=", ShowValue(value))}});
+                 {{"values", absl::StrCat(value.shown_key(), "=", ShowValue(value))}});
     }
     return true;
   }
@@ -84,7 +84,7 @@ bool CompareMeanings(const CheckContext& context, v1::CheckResult& result, const
   v1::Finding& finding =
       same(batches[0])
           ? AddNote(context, result, "measured/global_batch", migrated.run_name(),
-                    {{"batch", absl::StrCat(a.raw_key, " ", FormatDouble(batches[0].first))}})
+                    {{"batch", absl::StrCat(a.shown_key(), " ", FormatDouble(batches[0].first))}})
           : AddError(context, result, "global_batch_differs", "batch_size",
                      {{"baseline", FormatDouble(batches[0].first)}, {"migrated", FormatDouble(batches[0].second)}});
   finding.set_baseline(ShowValue(a));

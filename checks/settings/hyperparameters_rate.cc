@@ -71,7 +71,7 @@ bool CompareBase(const CheckContext& context, v1::CheckResult& result, const Set
       const bool may_be = doubted != view->doubted().end();
       AddMissing(context, result, may_be ? "learning_rate_unknown/doubted" : "learning_rate_unknown", view->run_name(),
                  {{"run", view->run_name()},
-                  {"value", may_be ? absl::StrCat(doubted->second.raw_key, "=", ShowValue(doubted->second)) : ""}});
+                  {"value", may_be ? absl::StrCat(doubted->second.shown_key(), "=", ShowValue(doubted->second)) : ""}});
     } else {
       ReportRateSources(context, result, *view);
     }
@@ -147,7 +147,7 @@ EndRate EndRateOf(const SettingsView& view) {
   const std::optional<double> base = RateOf(view);
   if (view.FindStated("lr_min") == nullptr && ratio != nullptr && base && view.Number("lr_min_ratio")) {
     const double end = *base * *view.Number("lr_min_ratio");
-    return {end, absl::StrCat(FormatShort(end), " (", ratio->value.raw_key, "=", ShowValue(ratio->value), ")")};
+    return {end, absl::StrCat(FormatShort(end), " (", ratio->value.shown_key(), "=", ShowValue(ratio->value), ")")};
   }
   const EffectiveValue* end = view.Find("lr_min");
   return end == nullptr ? EndRate{} : EndRate{view.Number("lr_min"), ShowValue(end->value)};

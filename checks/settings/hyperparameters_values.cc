@@ -186,7 +186,7 @@ void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const 
     if (one.baseline != nullptr && one.migrated != nullptr) {
       if (SpeaksOfNumbers(one.name) && !context.rules.settings.IsExcepted(one.name)) {
         significant.push_back(
-            absl::StrCat(one.baseline->raw_key, ": ", ShowValue(*one.baseline), ", ", ShowValue(*one.migrated)));
+            absl::StrCat(one.baseline->shown_key(), ": ", ShowValue(*one.baseline), ", ", ShowValue(*one.migrated)));
       }
       if (++differing <= kUnknownShown) WarnOfUnknown(context, result, one);
       continue;
@@ -194,7 +194,7 @@ void CompareUnknown(const CheckContext& context, v1::CheckResult& result, const 
     // A script passes what its program needs; of a file that lists what was chosen, the other side's may lack it.
     const SourcedValue& value = one.baseline != nullptr ? *one.baseline : *one.migrated;
     if (!one.same_format || value.source == SettingSource::kLaunch) continue;
-    only[one.baseline != nullptr ? 0 : 1].push_back(absl::StrCat(value.raw_key, "=", ShowValue(value)));
+    only[one.baseline != nullptr ? 0 : 1].push_back(absl::StrCat(value.shown_key(), "=", ShowValue(value)));
   }
   if (!significant.empty()) {
     AddMissing(context, result, "unknown_key_differs/significant", migrated.run_name(),

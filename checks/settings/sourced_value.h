@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "paritect/v1/settings.pb.h"
 
 namespace paritect {
@@ -24,6 +26,9 @@ struct SourcedValue {
   // nothing else is stated, and contradicts nothing.
   bool replaceable = false;
   bool converted = false;  // `value` is another number or word than `text` (keep_prob)
+
+  // The name as a reader knows it: "banner." says to the reader of logs alone that a trainer printed it as it began.
+  absl::string_view shown_key() const { return absl::StripPrefix(raw_key, "banner."); }
 };
 
 }  // namespace paritect

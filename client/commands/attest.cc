@@ -32,8 +32,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
   return WithServer(env, kName, remote, [&](Connection& connection) {
     auto response = connection.server->Attest(request);
     if (!response.ok()) return ServerError(env, kName, response.status());
-    env.out << answer.check() << " of audit " << answer.audit() << " attested by " << answer.by() << " until "
-            << answer.until() << "; it counts from the next run, unless evidence shows a failure\n";
+    SayLine(env, absl::StrCat(answer.check(), " of audit ", answer.audit(), " attested by ", answer.by(), " until ",
+                              answer.until(), "; it counts from the next run, unless evidence shows a failure"));
     return kExitOk;
   });
 }

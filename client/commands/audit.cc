@@ -62,7 +62,7 @@ ExitCode Create(CommandEnv& env, const std::vector<std::string>& args) {
     for (const std::string& warning : response->warnings()) {
       env.err << kCreate << ": warning: " << TerminalSafe(warning) << "\n";
     }
-    env.out << "audit " << response->name() << (response->replaced() ? " replaced" : " created") << "\n";
+    SayLine(env, absl::StrCat("audit ", response->name(), response->replaced() ? " replaced" : " created"));
     if (env.err_is_terminal) env.err << "run it: paritect audit run " << response->name() << " --watch\n";
     return kExitOk;
   });
@@ -275,8 +275,8 @@ absl::StatusOr<v1::AuditRun> WaitForRun(CommandEnv& env, RemoteServer& server, c
 
 ExitCode EndOfWait(CommandEnv& env, const v1::AuditRun& run, const std::string& wanted) {
   const std::string verdict = run.verdict() == v1::VERDICT_UNSPECIFIED ? "" : VerdictWord(run.verdict());
-  env.out << "audit " << run.audit() << " run " << run.number() << ": " << AuditRunWord(run.state())
-          << (verdict.empty() ? "" : absl::StrCat(", ", verdict)) << "\n";
+  SayLine(env, absl::StrCat("audit ", run.audit(), " run ", run.number(), ": ", AuditRunWord(run.state()),
+                            verdict.empty() ? "" : absl::StrCat(", ", verdict)));
   if (absl::Status status = RequireDone(run); !status.ok()) return ServerError(env, kWait, status);
   return wanted == "done" || wanted == verdict ? kExitOk : kExitFailed;
 }
@@ -325,7 +325,7 @@ ExitCode Cancel(CommandEnv& env, const std::vector<std::string>& args) {
   return WithServer(env, kCancel, remote, [&](Connection& connection) {
     auto response = connection.server->CancelAudit(request);
     if (!response.ok()) return ServerError(env, kCancel, response.status());
-    env.out << "audit " << request.name() << " cancelled\n";
+    SayLine(env, absl::StrCat("audit ", request.name(), " cancelled"));
     return kExitOk;
   });
 }

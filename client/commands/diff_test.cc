@@ -141,9 +141,9 @@ TEST_F(DiffCommandTest, DataAsATreeOfFolders) {
   fs_.AddFile("/b/x/2", "tw0");
   fs_.AddFile("/b/z/3", "three");
   EXPECT_EQ(Diff({"data", "/a", "/b"}), kExitFailed) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("x/ 1 content_differs, 1 ="));
+  EXPECT_THAT(out_.str(), HasSubstr("x/ 1 content differs, 1 ="));
   EXPECT_THAT(out_.str(), HasSubstr("moved y/3 -> z/3"));
-  EXPECT_THAT(out_.str(), HasSubstr("1 equal, 2 different: 1 content_differs, 1 moved"));
+  EXPECT_THAT(out_.str(), HasSubstr("1 equal, 2 different: 1 content differs, 1 moved"));
   EXPECT_EQ(Diff({"data", "/a", "/b", "-o", "json"}), kExitFailed);
   const auto json = nlohmann::json::parse(out_.str());
   EXPECT_EQ(json["kind"], "data");

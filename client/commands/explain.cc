@@ -36,8 +36,8 @@ struct Explainer {
   }
   void Part(absl::string_view label_id, const std::vector<std::string>& lines) {
     if (!lines.empty())
-      w.Wrapped(2, absl::StrCat(Say(label_id), LabelColon(options.languages[0])), absl::StrJoin(lines, "; "),
-                Style::kDim);
+      w.Wrapped(2, absl::StrCat(Say(label_id), LabelColon(options.languages[0])),
+                absl::StrJoin(lines, ListSeparator(options.languages[0])), Style::kDim);
   }
 
   void CheckLine(const CatalogueCheck& check) {

@@ -173,9 +173,9 @@ ExitCode ImportOne(CommandEnv& env, RemoteServer& server, const std::string& pat
     env.out << DumpJson(line, -1) << "\n";
     return kExitOk;
   }
-  env.out << DisplayBytes(path) << ": run " << TerminalSafe(response->run()) << ", node "
-          << TerminalSafe(response->node()) << ", " << response->pieces() << " pieces of evidence"
-          << (response->known() ? ": already there, nothing changed" : ": stored") << "\n";
+  SayLine(env, absl::StrCat(DisplayBytes(path), ": run ", TerminalSafe(response->run()), ", node ",
+                            TerminalSafe(response->node()), ", ", response->pieces(), " pieces of evidence",
+                            response->known() ? ": already there, nothing changed" : ": stored"));
   return kExitOk;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "client/localise.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
 #include "client/report/audit_options.h"
@@ -129,7 +130,7 @@ void Print(CommandEnv& env, const LogOptions& o, const std::deque<v1::AuditLogEn
   TextTable table;
   table.Row({"NUMBER", "TIME", "WHO", "FROM", "WHAT", "SUBJECT", "OUTCOME"});
   for (const v1::AuditLogEntry& entry : entries) {
-    std::string outcome = entry.outcome();
+    std::string outcome = Localised(env.language, entry.outcome());
     if (!entry.detail().empty()) absl::StrAppend(&outcome, " (", entry.detail(), ")");
     table.Row({absl::StrCat(entry.number()), TimeWord(entry.at_unix_ms()), entry.actor(),
                AddressOf(entry).empty() ? "-" : AddressOf(entry), entry.action(),

@@ -235,7 +235,7 @@ ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
   const v1::FileList troubles = Troubles(*table);
   int unread = 0;
   for (const ListGap& gap : GapsOf(env, troubles)) {
-    env.err << "paritect manifest: " << gap.text << "\n";
+    env.err << "paritect manifest: " << In(env.language, gap.text) << "\n";
     ++unread;
   }
   for (const v1::FileEntry& file : troubles.files()) {
@@ -255,8 +255,8 @@ ExitCode Create(CommandEnv& env, const ManifestOptions& o) {
 
 // One line a difference: KIND, path, what is wrong.
 void PrintDifference(CommandEnv& env, const FileDifference& one) {
-  std::string text = one.message.en();
-  if (one.kind == "unknown") text = "no digest on one side";
+  std::string text = In(env.language, one.message);
+  if (one.kind == "unknown") text = Localised(env.language, "no digest on one side");
   if (text.empty()) text = DisplayBytes(one.other);
   env.out << one.kind << "\t" << TerminalSafe(DisplayBytes(one.path)) << (text.empty() ? "" : "\t")
           << TerminalSafe(text) << "\n";
@@ -267,7 +267,7 @@ ExitCode CompareLists(CommandEnv& env, v1::FileList a, v1::FileList b, std::size
   int gaps = 0;
   for (const v1::FileList* list : {&a, &b}) {
     for (const ListGap& gap : GapsOf(env, *list)) {
-      env.err << "paritect manifest: " << gap.text << "\n";
+      env.err << "paritect manifest: " << In(env.language, gap.text) << "\n";
       ++gaps;
     }
   }
@@ -456,7 +456,8 @@ ExitCode Run(CommandEnv& env, const std::vector<std::string>& args) {
                     .terminal_columns = env.terminal_columns,
                     .host_name = env.host_name,
                     .today = env.today,
-                    .getenv = env.getenv};
+                    .getenv = env.getenv,
+                    .language = env.language};
   return RunVerb(*bandwidth == 0 ? env : own, verb, o);
 }
 

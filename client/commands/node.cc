@@ -141,8 +141,8 @@ ExitCode Revoke(CommandEnv& env, const std::vector<std::string>& args) {
                          absl::NotFoundError(absl::StrCat("nobody is enrolled as '", request.name(),
                                                           "' (`paritect node ls` lists all)")));
     }
-    env.out << request.name() << " revoked" << (forget ? " and forgotten" : "")
-            << ": its connections end within seconds, and it needs a new token to join again\n";
+    SayLine(env, absl::StrCat(request.name(), " revoked", forget ? " and forgotten" : "",
+                              ": its connections end within seconds, and it needs a new token to join again"));
     return kExitOk;
   });
 }

@@ -174,8 +174,8 @@ class PlanView {
 void PrintInput(CommandEnv& env, absl::Span<const Language> languages, const SideInput& input,
                 const std::vector<std::pair<const v1::Plan*, std::vector<TakenSource>>>& plans) {
   for (const auto& [plan, sources] : plans) {
-    env.out << DisplayBytes(input.path) << ": run " << DisplayBytes(plan->info().run()) << ", node "
-            << DisplayBytes(plan->info().node()) << "\n";
+    SayLine(env, absl::StrCat(DisplayBytes(input.path), ": run ", DisplayBytes(plan->info().run()), ", node ",
+                              DisplayBytes(plan->info().node())));
     for (const TakenSource& one : sources) {
       env.out << "  " << Pad(one.key, 9) << SourceWords(env.rules, languages, one) << "\n";
     }

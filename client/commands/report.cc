@@ -34,7 +34,7 @@ class Verifier {
   explicit Verifier(CommandEnv& env) : env_(env) {}
 
   void Fault(const std::string& text) {
-    if (++faults_ <= kFaultsMax) env_.out << DisplayBytes(text) << "\n";
+    if (++faults_ <= kFaultsMax) SayLine(env_, DisplayBytes(text));
   }
   int faults() const { return faults_; }
 
@@ -148,12 +148,12 @@ absl::StatusOr<ReportInFile> ReadReportFile(CommandEnv& env, const std::string& 
 }
 
 ExitCode EndOfVerify(CommandEnv& env, const Verifier& verifier, const std::string& file, absl::string_view against) {
-  if (verifier.faults() > kFaultsMax) env.out << "and " << verifier.faults() - kFaultsMax << " more\n";
+  if (verifier.faults() > kFaultsMax) SayLine(env, absl::StrCat("and ", verifier.faults() - kFaultsMax, " more"));
   if (verifier.faults() > 0) {
     env.err << kVerify << ": " << DisplayBytes(file) << " is not genuine\n";
     return kExitFailed;
   }
-  env.out << DisplayBytes(file) << ": " << against << "\n";
+  SayLine(env, absl::StrCat(DisplayBytes(file), ": ", against));
   return kExitOk;
 }
 
@@ -233,9 +233,9 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
   if (!read.ok()) return UsageError(env, kVerify, read.status().message());
   const OrderedJson* const json = &read->report;
   if (!read->page_is_ours) {
-    env.out << DisplayBytes(file)
-            << ": the page in it is not the one that this version writes around these data: only the data were looked "
-               "at, and a browser may show others\n";
+    SayLine(env, absl::StrCat(DisplayBytes(file),
+                              ": the page in it is not the one that this version writes around these data: only the "
+                              "data were looked at, and a browser may show others"));
   }
   auto trusted = ReadTrustedKey(env, key_file);
   if (!trusted.ok()) return UsageError(env, kVerify, trusted.status().message());
@@ -261,8 +261,8 @@ ExitCode VerifyFile(CommandEnv& env, const std::vector<std::string>& args) {
     if (plain != stored) {
       // Genuine, and another run's.
       if (const std::int64_t other = RunOfReport(*connection.server, audit, plain); other > 0) {
-        env.out << DisplayBytes(file) << ": is the report of run " << other << " of audit " << audit << ", not of run "
-                << answer->run().number() << (number == 0 ? ", the last\n" : "\n");
+        SayLine(env, absl::StrCat(DisplayBytes(file), ": is the report of run ", other, " of audit ", audit,
+                                  ", not of run ", answer->run().number(), number == 0 ? ", the last" : ""));
         return number == 0 ? kExitOk : kExitFailed;
       }
     }

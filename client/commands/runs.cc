@@ -104,7 +104,7 @@ ExitCode Remove(CommandEnv& env, const std::vector<std::string>& args) {
     auto response = connection.server->RemoveRun(request);
     if (!response.ok()) return ServerError(env, kRemove, response.status());
     const MessageArgs words = {{"run", request.run()}, {"bundles", absl::StrCat(response->bundles())}};
-    env.out << In(LanguageFromEnvironment(env.getenv), env.rules.messages.Say("removed_run", words)) << "\n";
+    env.out << In(env.language, env.rules.messages.Say("removed_run", words)) << "\n";
     return kExitOk;
   });
 }

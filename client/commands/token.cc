@@ -163,7 +163,7 @@ ExitCode Revoke(CommandEnv& env, const std::vector<std::string>& args) {
   return WithServer(env, kRevoke, remote, [&](Connection& connection) {
     auto response = connection.server->RevokeToken(request);
     if (!response.ok()) return ServerError(env, kRevoke, response.status());
-    env.out << "token " << response->token().id() << " revoked: nobody can join with it\n";
+    SayLine(env, absl::StrCat("token ", response->token().id(), " revoked: nobody can join with it"));
     return kExitOk;
   });
 }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "client/localise.h"
 #include "client/remote/answers.h"
 #include "client/remote/connection.h"
 #include "client/remote/words.h"
@@ -12,7 +13,7 @@
 #include "common/nearest.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
-#include "report/language.h"
+#include "report/summary.h"
 
 namespace paritect {
 namespace {
@@ -56,8 +57,8 @@ ExitCode Add(CommandEnv& env, const std::vector<std::string>& args) {
   return WithServer(env, kAdd, remote, [&](Connection& connection) {
     auto response = connection.server->AddWaiver(request);
     if (!response.ok()) return ServerError(env, kAdd, response.status());
-    env.out << "waiver " << response->number() << ": " << waiver.check() << " until " << waiver.until()
-            << "; it counts from the next run\n";
+    SayLine(env, absl::StrCat("waiver ", response->number(), ": ", waiver.check(), " until ", waiver.until(),
+                              "; it counts from the next run"));
     return kExitOk;
   });
 }
@@ -167,7 +168,8 @@ class Linter {
       Complain(name, "names neither kind nor subject: it waives nothing");
   }
   void Complain(const std::string& name, const std::string& text) {
-    env_.out << DisplayBytes(name) << ": " << DisplayBytes(text) << "\n";
+    env_.out << Localised(env_.language, DisplayBytes(name)) << Colon(env_.language)
+             << Localised(env_.language, DisplayBytes(text)) << "\n";
     ++complaints_;
   }
   void Count() { ++entries_; }
@@ -310,9 +312,8 @@ ExitCode Remove(CommandEnv& env, const std::vector<std::string>& args) {
     if (!response.ok()) return ServerError(env, kRemove, response.status());
     const MessageArgs words = {
         {"number", absl::StrCat(number)}, {"check", request.check()}, {"audit", request.audit()}};
-    env.out << In(LanguageFromEnvironment(env.getenv), attestation
-                                                           ? env.rules.messages.Say("removed_attestation", words)
-                                                           : env.rules.messages.Say("removed_waiver", words))
+    env.out << In(env.language, attestation ? env.rules.messages.Say("removed_attestation", words)
+                                            : env.rules.messages.Say("removed_waiver", words))
             << "\n";
     return kExitOk;
   });

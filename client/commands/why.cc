@@ -70,8 +70,8 @@ class Printer {
     w_.WrappedText(2, absl::StrCat(Say("ui_rule"), LabelColon(options_.languages[0])), answer.check.rule, Style::kDim);
     const std::vector<std::string> limits = LimitsInForce(rules_, profile_, answer.check, options_.languages);
     if (!limits.empty()) {
-      w_.Wrapped(2, absl::StrCat(Say("ui_limits"), LabelColon(options_.languages[0])), absl::StrJoin(limits, "; "),
-                 Style::kDim);
+      w_.Wrapped(2, absl::StrCat(Say("ui_limits"), LabelColon(options_.languages[0])),
+                 absl::StrJoin(limits, ListSeparator(options_.languages[0])), Style::kDim);
     }
     Attested(result);
     if (result.findings_size() > 0) w_.Line(absl::StrCat("  ", w_.Paint(Say("ui_findings"), Style::kBold)));
@@ -114,18 +114,20 @@ class Printer {
   }
 
   void Finding(const v1::Finding& finding, const std::vector<EvidencePiece>& pieces) {
-    w_.Wrapped(4, absl::StrCat(SeverityWord(finding.severity()), " ", finding.kind()), finding.subject(), Style::kBold);
+    const std::string severity = Say(absl::StrCat("severity_", SeverityWord(finding.severity())));
+    w_.Wrapped(4, absl::StrCat(severity, " ", finding.kind()), finding.subject(), Style::kBold);
     w_.WrappedText(6, "", finding.message());
     Value("ui_baseline", ValueIn(options_.languages[0], finding.baseline()));
     Value("ui_migrated", ValueIn(options_.languages[0], finding.migrated()));
     for (int i = 0; i < finding.evidence_size(); ++i) {
       const std::string side = SideOf(finding, i, pieces);
-      Value("ui_source", side.empty() ? finding.evidence(i) : absl::StrCat(side, ": ", finding.evidence(i)));
+      Value("ui_source",
+            side.empty() ? finding.evidence(i) : absl::StrCat(side, Colon(options_.languages[0]), finding.evidence(i)));
     }
     const OrderedJson facts = FindingToJson(finding)["facts"];
     std::vector<std::string> figures;
     for (const auto& [name, value] : facts.items()) figures.push_back(absl::StrCat(name, " ", DumpJson(value, -1)));
-    Value("ui_facts", absl::StrJoin(figures, ", "));
+    Value("ui_facts", absl::StrJoin(figures, options_.languages[0] == Language::kChinese ? "，" : ", "));
     if (finding.has_waived()) {
       const v1::Waiver& waiver = finding.waived();
       w_.Wrapped(6, "",

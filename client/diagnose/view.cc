@@ -132,7 +132,8 @@ class Tree {
                         : step.verdict == v1::VERDICT_PASS ? Style::kGreen
                                                            : Style::kYellow;
     std::string title = absl::StrCat(Sign(step.verdict), " ", Both(step.step->title));
-    if (step.waits) absl::StrAppend(&title, "  (", Say("diagnose_waits"), ")");
+    const bool chinese = options_.languages[0] == Language::kChinese;
+    if (step.waits) absl::StrAppend(&title, chinese ? "（" : "  (", Say("diagnose_waits"), chinese ? "）" : ")");
     if (here) absl::StrAppend(&title, options_.ascii ? "  <- " : "  ← ", Say("diagnose_here"));
     Lines(trunk + Branch(last), trunk + Trunk(last), title, style);
     const std::string inner = trunk + Trunk(last) + "  ";

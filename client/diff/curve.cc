@@ -233,9 +233,10 @@ class Printer {
       : rules_(env.rules), request_(request), w_(request.render, env.out) {}
 
   void Print(const Compared& c) {
-    w_.Heading(w_.Safe(StrCat(c.metric, c.engine.empty() ? "" : StrCat(", ", c.engine), ": ", c.run_a, " ",
-                              request_.render.ascii ? "->" : "→", " ", c.run_b),
-                       w_.columns()));
+    w_.Heading(
+        w_.Safe(StrCat(c.metric, c.engine.empty() ? "" : StrCat(", ", c.engine), Colon(request_.render.languages[0]),
+                       c.run_a, " ", request_.render.ascii ? "->" : "→", " ", c.run_b),
+                w_.columns()));
     if (c.alone != '\0') {
       w_.Wrapped(2, "", Say("curve_engine_alone", {{"engine", c.engine}, {"side", std::string(1, c.alone)}}),
                  Style::kYellow);

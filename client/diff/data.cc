@@ -151,15 +151,15 @@ bool HasTree(std::vector<v1::Bundle>& bundles) {
                      [](const v1::Evidence* one) { return one->files().format() == "tree"; });
 }
 
-// What keeps equal from being known, in words. A list never names what stands behind a folder link: `links` says
+// What keeps equal from being known. A list never names what stands behind a folder link: `links` says
 // whether those count.
-void AddGaps(CommandEnv& env, const v1::Bundle& bundle, bool links, std::vector<std::string>& gaps) {
+void AddGaps(CommandEnv& env, const v1::Bundle& bundle, bool links, std::vector<v1::Text>& gaps) {
   for (const v1::Evidence& one : bundle.evidence()) {
     if (one.kind() != v1::EVIDENCE_KIND_DATASET_FILES) continue;
     if (one.outcome() != v1::OUTCOME_COLLECTED) {
       MessageArgs args;
       for (const auto& [name, value] : one.problem().args()) args.emplace_back(name, DisplayBytes(value));
-      gaps.push_back(env.rules.messages.Say(one.problem().id(), args).en());
+      gaps.push_back(env.rules.messages.Say(one.problem().id(), args));
       continue;
     }
     for (const ListGap& gap : GapsOf(env, one.files())) {
@@ -195,11 +195,6 @@ std::map<std::string, Counts> FoldersOf(const DatasetComparison& one) {
   return folders;
 }
 
-std::string InWords(const Counts& counts) {
-  return absl::StrJoin(counts.kinds, ", ",
-                       [](std::string* out, const auto& kind) { absl::StrAppend(out, kind.second, " ", kind.first); });
-}
-
 OrderedJson CountsJson(const Counts& counts) {
   OrderedJson json = {{"equal", counts.equal}, {"different", counts.different()}};
   for (const auto& [kind, count] : counts.kinds) json["kinds"][kind] = count;
@@ -216,7 +211,7 @@ OrderedJson DifferenceJson(const FileDifference& one) {
 }
 
 OrderedJson ToJson(const DiffRequest& request, const std::vector<DatasetComparison>& sets,
-                   const std::vector<std::string>& gaps, bool equal) {
+                   const std::vector<v1::Text>& gaps, bool equal) {
   OrderedJson json = {{"schema", "paritect.diff/1"},  {"kind", "data"}, {"a", DisplayBytes(request.a)},
                       {"b", DisplayBytes(request.b)}, {"equal", equal}, {"datasets", OrderedJson::array()}};
   for (const DatasetComparison& one : sets) {
@@ -236,7 +231,8 @@ OrderedJson ToJson(const DiffRequest& request, const std::vector<DatasetComparis
     for (const FileDifference& difference : one.differences) set["differences"].push_back(DifferenceJson(difference));
     json["datasets"].push_back(std::move(set));
   }
-  json["unread"] = gaps;
+  json["unread"] = OrderedJson::array();
+  for (const v1::Text& gap : gaps) json["unread"].push_back(gap.en());
   return json;
 }
 
@@ -273,13 +269,25 @@ class Tree {
             {{"equal", StrCat(counts.equal)}, {"different", StrCat(counts.different())}, {"kinds", InWords(counts)}}));
   }
 
-  void Gap(const std::string& text) {
-    w_.Wrapped(0, StrCat(Say("ui_diff_unread"), LabelColon(request_.render.languages[0])), text, Style::kYellow);
+  void Gap(const v1::Text& text) {
+    w_.WrappedText(0, StrCat(Say("ui_diff_unread"), LabelColon(request_.render.languages[0])), text, Style::kYellow);
   }
 
  private:
   std::string Say(absl::string_view id, const MessageArgs& args = {}) const {
     return InAll(request_.render.languages, rules_.messages.Say(id, args));
+  }
+  std::string KindInWords(const std::string& kind) const {
+    const std::string id = StrCat("ui_file_kind/", kind);
+    return rules_.messages.Has(id) ? Say(id) : kind;
+  }
+  absl::string_view Comma() const { return request_.render.languages[0] == Language::kChinese ? "，" : ", "; }
+
+  std::string InWords(const Counts& counts) const {
+    return absl::StrJoin(counts.kinds, Comma(), [this](std::string* out, const auto& kind) {
+      absl::StrAppend(out,
+                      Say("ui_diff_data_kind", {{"count", StrCat(kind.second)}, {"kind", KindInWords(kind.first)}}));
+    });
   }
   static int DepthOf(const std::string& path) {
     return path.empty() ? 0 : 1 + static_cast<int>(std::count(path.begin(), path.end(), '/'));
@@ -287,7 +295,7 @@ class Tree {
 
   void Folder(const std::string& path, const Counts& counts) {
     const std::string name = path.empty() ? "." : StrCat(BaseName(path), "/");
-    const std::string what = StrCat(InWords(counts), counts.kinds.empty() ? "" : ", ", counts.equal, " =");
+    const std::string what = StrCat(InWords(counts), counts.kinds.empty() ? "" : Comma(), counts.equal, " =");
     w_.Wrapped(2 * DepthOf(path), DisplayBytes(name), what, counts.kinds.empty() ? Style::kDim : Style::kBold);
   }
 
@@ -298,8 +306,8 @@ class Tree {
       std::string text = DisplayBytes(one.other.empty() ? BaseName(one.path) : one.path);
       if (!one.other.empty()) absl::StrAppend(&text, " -> ", DisplayBytes(one.other));
       const std::string why = InAll(request_.render.languages, one.message);
-      if (!why.empty()) absl::StrAppend(&text, ": ", why);
-      w_.Wrapped(2 * depth, one.kind, text, one.kind == "unknown" ? Style::kYellow : Style::kRed);
+      if (!why.empty()) absl::StrAppend(&text, Colon(request_.render.languages[0]), why);
+      w_.Wrapped(2 * depth, KindInWords(one.kind), text, one.kind == "unknown" ? Style::kYellow : Style::kRed);
     }
     if (shown == files.size()) return;
     w_.Wrapped(2 * depth, "", Say("ui_diff_data_more", {{"count", StrCat(files.size() - shown)}}), Style::kDim);
@@ -316,7 +324,7 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   NameAlike(a.bundles, b.bundles);
   NameAlike(b.bundles, a.bundles);
   const bool trees = HasTree(a.bundles) && HasTree(b.bundles);
-  std::vector<std::string> gaps;
+  std::vector<v1::Text> gaps;
   for (const auto* bundles : {&a.bundles, &b.bundles}) {
     for (const v1::Bundle& bundle : *bundles) AddGaps(env, bundle, trees, gaps);
   }
@@ -329,8 +337,9 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
                        });
   const std::vector<DatasetComparison> sets = CompareDatasets(*evidence, env.rules);
   if (sets.empty()) {
-    return absl::InvalidArgumentError(
-        StrCat("no data set on either side", gaps.empty() ? "" : ": ", absl::StrJoin(gaps, "; ")));
+    const std::string why = absl::StrJoin(
+        gaps, "; ", [&env](std::string* out, const v1::Text& gap) { out->append(In(env.language, gap)); });
+    return absl::InvalidArgumentError(StrCat("no data set on either side", gaps.empty() ? "" : ": ", why));
   }
   bool equal = gaps.empty();
   for (const DatasetComparison& one : sets) {
@@ -343,7 +352,7 @@ absl::StatusOr<bool> Run(CommandEnv& env, const DiffRequest& request) {
   }
   Tree tree(env, request);
   for (const DatasetComparison& one : sets) tree.Print(one);
-  for (const std::string& gap : gaps) tree.Gap(gap);
+  for (const v1::Text& gap : gaps) tree.Gap(gap);
   return equal;
 }
 

@@ -71,7 +71,7 @@ std::vector<ListGap> GapsOf(const CommandEnv& env, const v1::FileList& list) {
   std::vector<ListGap> gaps;
   const auto Add = [&](const v1::Problem& problem) {
     const MessageArgs args(problem.args().begin(), problem.args().end());
-    gaps.push_back({problem.id(), env.rules.messages.Say(problem.id(), args).en()});
+    gaps.push_back({problem.id(), env.rules.messages.Say(problem.id(), args)});
   };
   for (const v1::Problem& problem : list.incomplete()) Add(problem);
   for (const v1::UnreadFolder& folder : list.unread_folders()) Add(folder.problem());

@@ -32,8 +32,8 @@ std::unique_ptr<EvidenceSet> PairLists(CommandEnv& env, v1::FileList baseline, v
 
 // What the list does not know, one text each: cut lines, folders and files that could not be read, links not followed.
 struct ListGap {
-  std::string id;    // message id
-  std::string text;  // English
+  std::string id;  // message id
+  v1::Text text;
 };
 std::vector<ListGap> GapsOf(const CommandEnv& env, const v1::FileList& list);
 

@@ -21,6 +21,7 @@
 #include "common/utf8.h"
 #include "formats/bundle.h"
 #include "formats/weights/weights_format.h"
+#include "report/summary.h"
 #include "report/terminal.h"
 
 namespace paritect {
@@ -229,7 +230,8 @@ class Printer {
                                     ? absl::StrCat(a, w_.against(), b, TextOf(args, "place"), TextOf(args, "distance"))
                                 : a == b ? a
                                          : absl::StrCat(a, " = ", b);
-    w_.Wrapped(2, absl::StrCat(SamenessWord(row.sameness), "  "), absl::StrCat(names, ": ", figures), style);
+    w_.Wrapped(2, absl::StrCat(SamenessWord(row.sameness), "  "),
+               absl::StrCat(names, Colon(request_.render.languages[0]), figures), style);
   }
 
   void Unmatched(const PairedStates& states, Side side, absl::string_view id) {

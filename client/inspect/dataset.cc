@@ -122,7 +122,7 @@ OrderedJson ListToJson(const CommandEnv& env, const InspectRequest& request, con
   for (const v1::Note& note : list.notes()) {
     if (note.kind() != "list_md5") json["notes"].push_back(NoteToJson(note));  // what any tool tells of the file
   }
-  for (const ListGap& gap : GapsOf(env, list)) json["notes"].push_back({{"kind", gap.id}, {"message", gap.text}});
+  for (const ListGap& gap : GapsOf(env, list)) json["notes"].push_back({{"kind", gap.id}, {"message", gap.text.en()}});
   if (request.summary) {
     json["summary"] = Summary(env, list);
   } else {

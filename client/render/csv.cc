@@ -108,9 +108,11 @@ class Csv {
     std::vector<std::string> row = Begin(item, check, "finding");
     row.emplace_back(SeverityWord(finding.severity()));
     row.push_back(finding.kind());
-    row.push_back(finding.subject());
-    row.push_back(finding.baseline());
-    row.push_back(finding.migrated());
+    // A report in both languages keeps values as they were found.
+    const Language language = options_.languages.size() == 1 ? options_.languages[0] : Language::kEnglish;
+    for (const std::string& value : {finding.subject(), finding.baseline(), finding.migrated()}) {
+      row.push_back(ValueIn(language, value));
+    }
     AddTexts(row, finding.message());
     AddTexts(row, finding.remedy());
     row.push_back(absl::StrJoin(finding.evidence(), "; "));

@@ -6,6 +6,7 @@
 #include "client/report/json.h"
 #include "client/report/renderer.h"
 #include "common/utf8.h"
+#include "report/summary.h"
 #include "report/view.h"
 
 namespace paritect {
@@ -28,13 +29,17 @@ std::string Xml(absl::string_view text) {
 
 std::string Sentence(const RenderOptions& options, const v1::Finding& finding) {
   std::string text = finding.kind();
-  if (!finding.subject().empty()) absl::StrAppend(&text, " ", finding.subject());
-  absl::StrAppend(&text, ": ", InAll(options.languages, finding.message()));
+  if (!finding.subject().empty()) absl::StrAppend(&text, " ", ValueIn(options.languages[0], finding.subject()));
+  const Language language = options.languages[0];
+  absl::StrAppend(&text, Colon(language), InAll(options.languages, finding.message()));
   if (!finding.baseline().empty() || !finding.migrated().empty()) {
-    absl::StrAppend(&text, " (", Word(options.rules, options.languages, "ui_baseline"), " ", finding.baseline(), ", ",
-                    Word(options.rules, options.languages, "ui_migrated"), " ", finding.migrated(), ")");
+    absl::StrAppend(&text, language == Language::kChinese ? "（" : " (",
+                    Word(options.rules, options.languages, "ui_baseline"), " ", ValueIn(language, finding.baseline()),
+                    language == Language::kChinese ? "，" : ", ", Word(options.rules, options.languages, "ui_migrated"),
+                    " ", ValueIn(language, finding.migrated()), language == Language::kChinese ? "）" : ")");
   }
-  if (!finding.remedy().en().empty()) absl::StrAppend(&text, "; ", InAll(options.languages, finding.remedy()));
+  if (!finding.remedy().en().empty())
+    absl::StrAppend(&text, ListSeparator(language), InAll(options.languages, finding.remedy()));
   return text;
 }
 
@@ -56,7 +61,7 @@ void TestCase(const v1::ItemResult& item, const v1::CheckResult& check, const Re
     out << "      <failure message=\"" << (errors.empty() ? "" : errors[0]) << "\" type=\"" << Xml(kind) << "\">"
         << absl::StrJoin(errors, "\n") << "</failure>\n";
   } else if (check.verdict() == v1::VERDICT_NOT_PERFORMED) {
-    out << "      <skipped message=\"" << absl::StrJoin(missing, "; ") << "\"/>\n";
+    out << "      <skipped message=\"" << absl::StrJoin(missing, ListSeparator(options.languages[0])) << "\"/>\n";
   } else if (StandingOf(check) == Standing::kNotApplicable) {
     // Nothing was tried that could have passed; the note beside it says why.
     out << "      <skipped message=\"" << Xml(StandingName(options.rules, options.languages, Standing::kNotApplicable))

@@ -4,6 +4,7 @@
 #include "checks/explaining/openings.h"
 #include "client/report/renderer.h"
 #include "common/version.h"
+#include "report/brief.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "report/view.h"
@@ -80,7 +81,7 @@ class Markdown {
 
   void Side(absl::string_view label, const v1::ReportSide& side) {
     const std::string runs = DescribeRuns(side);
-    out_ << "- " << Say(label) << ": " << (runs.empty() ? Say("ui_none_given") : Escape(runs)) << "\n";
+    out_ << "- " << Say(label) << colon_ << (runs.empty() ? Say("ui_none_given") : Escape(runs)) << "\n";
   }
 
   // What to mend, in order of work; every finding stands below in full.
@@ -92,14 +93,13 @@ class Markdown {
       const Cause& cause = causes_[i];
       out_ << i + 1 << ". **";
       if (cause.stage < stages.size()) out_ << Show(stages[cause.stage].title) << " · ";
-      out_ << Show(cause.check->title()) << "** `" << cause.check->id() << "`: "
-           << Escape(Joined([&](Language language) { return BriefCause(options_.rules, language, report_, cause); }))
-           << "\n";
+      out_ << Escape(Joined([&](Language language) { return BriefCause(options_.rules, language, report_, cause); }))
+           << "** `" << cause.check->id() << "`\n";
       const v1::Text& remedy = cause.findings[0]->remedy();
-      if (!remedy.en().empty()) out_ << "   - " << Say("screen_fix") << ": " << Show(remedy) << "\n";
+      if (!remedy.en().empty()) out_ << "   - " << Say("screen_fix") << colon_ << Show(remedy) << "\n";
       for (const Consequence& one : cause.consequences) {
-        out_ << "   - " << Say("screen_so") << ": " << Escape(Joined([&](Language language) {
-          return BriefFinding(language, report_, *one.check, *one.findings[0]);
+        out_ << "   - " << Say("screen_so") << colon_ << Escape(Joined([&](Language language) {
+          return BriefFinding(options_.rules, language, report_, *one.check, *one.findings[0]);
         })) << " `"
              << one.check->id() << "`\n";
       }
@@ -118,7 +118,7 @@ class Markdown {
     if (openings.empty()) return;
     Heading(Say("screen_opens"));
     for (const OpenedChecks& one : openings) {
-      out_ << "- " << one.checks.size() << ": " << Show(one.action) << "\n";
+      out_ << "- " << one.checks.size() << colon_ << Show(one.action) << "\n";
     }
   }
 
@@ -168,34 +168,35 @@ class Markdown {
   }
 
   void Finding(const v1::Finding& finding) {
-    out_ << "- **" << Escape(finding.kind()) << "** " << Code(finding.subject()) << ": " << Show(finding.message())
-         << "\n";
+    out_ << "- **" << Escape(finding.kind()) << "** " << Code(ValueIn(options_.languages[0], finding.subject()))
+         << colon_ << Show(finding.message()) << "\n";
     if (!finding.baseline().empty() || !finding.migrated().empty()) {
-      out_ << "  - " << Say("ui_baseline") << " " << Code(ValueIn(options_.languages[0], finding.baseline())) << ", "
-           << Say("ui_migrated") << " " << Code(ValueIn(options_.languages[0], finding.migrated())) << "\n";
+      out_ << "  - " << Say("ui_baseline") << " " << Code(ValueIn(options_.languages[0], finding.baseline()))
+           << (options_.languages[0] == Language::kChinese ? "，" : ", ") << Say("ui_migrated") << " "
+           << Code(ValueIn(options_.languages[0], finding.migrated())) << "\n";
     }
     if (finding.evidence_size() > 0) {
-      out_ << "  - " << Say("ui_evidence") << ": " << Escape(absl::StrJoin(finding.evidence(), "; ")) << "\n";
+      out_ << "  - " << Say("ui_evidence") << colon_ << Escape(absl::StrJoin(finding.evidence(), separator_)) << "\n";
     }
     if (finding.has_waived()) {
       const v1::Waiver& w = finding.waived();
       out_ << "  - " << Escape(Say("ui_waived_by", {{"by", w.by()}, {"until", w.until()}, {"reason", w.reason()}}))
            << "\n";
     }
-    if (!finding.remedy().en().empty()) out_ << "  - " << Say("ui_fix") << ": " << Show(finding.remedy()) << "\n";
+    if (!finding.remedy().en().empty()) out_ << "  - " << Say("ui_fix") << colon_ << Show(finding.remedy()) << "\n";
   }
 
   void MissingEvidence() {
     const std::vector<MissingGroup> groups = GroupMissing(report_, options_.rules);
     if (!groups.empty()) Heading(Say("ui_missing"));
     for (const MissingGroup& group : groups) {
-      out_ << "- " << absl::StrJoin(group.what, "; ", [this](std::string* out, const v1::Text& what) {
+      out_ << "- " << absl::StrJoin(group.what, separator_, [this](std::string* out, const v1::Text& what) {
         out->append(Show(what));
       });
       if (!group.from.empty()) out_ << " (" << Escape(absl::StrJoin(group.from, ", ")) << ")";
       out_ << "\n";
-      if (!group.how.en().empty()) out_ << "  - " << Say("ui_get") << ": " << Show(group.how) << "\n";
-      out_ << "  - " << Say("ui_needed_by") << ": " << Escape(CompressIds(group.checks)) << "\n";
+      if (!group.how.en().empty()) out_ << "  - " << Say("ui_get") << colon_ << Show(group.how) << "\n";
+      out_ << "  - " << Say("ui_needed_by") << colon_ << Escape(CompressIds(group.checks)) << "\n";
     }
   }
 
@@ -211,6 +212,8 @@ class Markdown {
   const RenderOptions& options_;
   std::ostream& out_;
   const std::vector<Cause> causes_;
+  const absl::string_view colon_ = Colon(options_.languages[0]);
+  const absl::string_view separator_ = ListSeparator(options_.languages[0]);
 };
 
 void Render(const v1::Report& report, const RenderOptions& options, std::ostream& out) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "client/render/table_writer.h"
 #include "common/utf8.h"
+#include "report/brief.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "report/view.h"
@@ -46,7 +47,10 @@ class CausesWriter {
       told += times;
       // One remedy for a row of findings that share it.
       if (!last_fix.en().empty() && finding->remedy().en() != last_fix.en()) Fix(last_fix, depth);
-      Finding(*finding, times, depth);
+      // The title is told once: the first message follows only where it tells more.
+      const bool told_in_title = shown == 1 && depth.findings != kAll && options_.languages.size() == 1 && times == 1 &&
+                                 BriefOf(options_.rules, options_.languages[0], report_, *cause.check, *finding).whole;
+      Finding(*finding, times, told_in_title, depth);
       last_fix = finding->remedy();
     }
     More(cause, told);
@@ -71,12 +75,12 @@ class CausesWriter {
 
   void Heading(std::size_t number, const Cause& cause) {
     const std::vector<CauseStage>& stages = BuiltInCauses().stages;
-    const std::string title = InAll(options_.languages, cause.check->title());
     std::string line = absl::StrCat(number, "  ");
     if (cause.stage < stages.size()) {
-      absl::StrAppend(&line, InAll(options_.languages, stages[cause.stage].title), Colon(options_.languages[0]));
+      absl::StrAppend(&line, In(options_.languages[0], stages[cause.stage].title), Colon(options_.languages[0]));
     }
-    absl::StrAppend(&line, title);
+    const Brief brief = BriefOf(options_.rules, options_.languages[0], report_, *cause.check, *cause.findings[0]);
+    absl::StrAppend(&line, brief.text);
     const std::int64_t count = CountFindings(cause);
     if (count > 1) absl::StrAppend(&line, " (", Say("screen_findings", {{"count", absl::StrCat(count)}}), ")");
     WithIdAtTheEdge(line, cause.check->id(), Style::kRed);
@@ -118,8 +122,9 @@ class CausesWriter {
                 {{"text", text}, {"count", absl::StrCat(times)}});
   }
 
-  void Finding(const v1::Finding& finding, std::size_t times, const Depth& depth) {
+  void Finding(const v1::Finding& finding, std::size_t times, bool told_in_title, const Depth& depth) {
     for (const Language language : options_.languages) {
+      if (told_in_title) break;
       const std::string subject = ValueIn(language, DisplayBytes(finding.subject()));
       std::string text = In(language, finding.message());
       if (!subject.empty() && !absl::StrContains(text, subject)) text = absl::StrCat(subject, Colon(language), text);
@@ -159,7 +164,8 @@ class CausesWriter {
     const bool pair = two || (!baseline.empty() && !migrated.empty() && sources.size() == 2);
     Value("ui_baseline", ValueIn(options_.languages[0], baseline), pair ? sources[0] : "", depth);
     Value("ui_migrated", ValueIn(options_.languages[0], migrated), pair ? sources[1] : "", depth);
-    if (!pair && !sources.empty()) Value("screen_at", absl::StrJoin(sources, "; "), "", depth);
+    if (!pair && !sources.empty())
+      Value("screen_at", absl::StrJoin(sources, ListSeparator(options_.languages[0])), "", depth);
   }
 
   void Value(absl::string_view label, const std::string& value, const std::string& source, const Depth& depth) {
@@ -203,7 +209,7 @@ class CausesWriter {
       const std::string told =
           depth.message_lines == kAll
               ? absl::StrCat(consequence.check->id(), Colon(language), In(language, finding.message()))
-              : BriefFinding(language, report_, *consequence.check, finding);
+              : BriefFinding(options_.rules, language, report_, *consequence.check, finding);
       const std::string counted = Times(told, depth.findings == kAll ? times : 1, language);
       const MessageArgs args = {{"finding", counted}, {"because", In(language, consequence.because)}};
       Cut(kIndent, Label("screen_so"),

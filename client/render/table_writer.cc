@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/utf8.h"
 #include "report/terminal.h"
@@ -49,7 +51,9 @@ void TableWriter::Heading(absl::string_view text) {
 }
 
 void TableWriter::Wrapped(int indent, absl::string_view label, absl::string_view text, Style label_style) {
-  const std::string label_text = label.empty() ? "" : absl::StrCat(label, " ");
+  // A full-width colon brings its own blank.
+  const bool parted = label.empty() || absl::EndsWith(label, "：");
+  const std::string label_text = absl::StrCat(label, parted ? "" : " ");
   // A long label does not push its text against the edge.
   const std::size_t hang = static_cast<std::size_t>(indent) + std::min<std::size_t>(DisplayWidth(label_text), 24);
   const std::size_t first_used = static_cast<std::size_t>(indent) + DisplayWidth(label_text);

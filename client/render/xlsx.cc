@@ -12,6 +12,7 @@
 #include "client/report/renderer.h"
 #include "common/file_system.h"
 #include "common/utf8.h"
+#include "report/summary.h"
 #include "report/view.h"
 
 namespace paritect {
@@ -159,8 +160,8 @@ class Workbook {
     for (const v1::CheckResult& check : item.checks()) {
       for (const v1::Finding& finding : check.findings()) {
         if (ClassOf(finding) != FindingClass::kError) continue;
-        reason(absl::StrCat(DisplayBytes(finding.subject()), finding.subject().empty() ? "" : ": ",
-                            Say(finding.message())));
+        reason(absl::StrCat(DisplayBytes(finding.subject()),
+                            finding.subject().empty() ? "" : Colon(options_.languages[0]), Say(finding.message())));
       }
     }
     if (item.verdict() == v1::VERDICT_NOT_PERFORMED) {

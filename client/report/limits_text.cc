@@ -1,6 +1,7 @@
 #include "client/report/limits_text.h"
 
 #include "common/numbers.h"
+#include "report/summary.h"
 #include "report/view.h"
 
 namespace paritect {
@@ -29,7 +30,7 @@ std::vector<std::string> EvidenceInWords(const Rules& rules, const CatalogueChec
     const std::string side = one_side   ? Word(rules, languages, absl::StrCat("ui_", words[0]))
                              : of_sides ? Word(rules, languages, "ui_both_sides")
                                         : "";
-    lines.push_back(side.empty() ? what : absl::StrCat(side, ": ", what));
+    lines.push_back(side.empty() ? what : absl::StrCat(side, Colon(languages[0]), what));
   }
   return lines;
 }

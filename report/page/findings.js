@@ -8,8 +8,8 @@ function needsSubject(finding) {
 function sideValues(finding) {
   if (!finding.baseline && !finding.migrated) return null;
   return el("dl", {class: "sides"},
-    el("div", {class: "baseline"}, el("dt", {}, t("baseline")), el("dd", {}, finding.baseline || "–")),
-    el("div", {class: "migrated"}, el("dt", {}, t("migrated")), el("dd", {}, finding.migrated || "–")));
+    el("div", {class: "baseline"}, el("dt", {}, t("baseline")), el("dd", {}, valueIn(finding.baseline) || "–")),
+    el("div", {class: "migrated"}, el("dt", {}, t("migrated")), el("dd", {}, valueIn(finding.migrated) || "–")));
 }
 
 function evidenceOf(finding) {
@@ -49,7 +49,7 @@ function short2(value) {
 function findingBody(row, context) {
   const {check, finding} = row;
   return [
-    el("p", {class: "message"}, needsSubject(finding) ? [el("code", {class: "subject"}, finding.subject), " "] : null,
+    el("p", {class: "message"}, needsSubject(finding) ? [el("code", {class: "subject"}, valueIn(finding.subject)), " "] : null,
       told(finding.message)),
     finding.nodes && finding.nodes.length ? el("p", {class: "nodes"}, el("span", {class: "label"}, t("nodes")),
       finding.nodes.slice(0, 8).join(", "),

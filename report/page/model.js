@@ -27,7 +27,7 @@ function totalOf(check) {
 }
 
 // Errors of one kind of one check are one cause, in the order of work (the report's `causes`): [{item,
-// check, kind, rows, follows: [{check, kind, rows, because}]}].
+// check, kind, title, rows, follows: [{check, kind, rows, because}]}]. Reports of before have no titles.
 function causesOf(report) {
   const checks = new Map();
   for (const item of report.items) for (const check of item.checks) checks.set(check.id, {item, check});
@@ -38,7 +38,7 @@ function causesOf(report) {
       isConsequence(finding) === follows).map((finding) => ({...known, finding, class: "error"}));
   };
   return report.causes.filter((cause) => checks.has(cause.check)).map((cause) => ({
-    ...checks.get(cause.check), kind: cause.kind, rows: rowsOf(cause.check, cause.kind, false),
+    ...checks.get(cause.check), kind: cause.kind, title: cause.title, rows: rowsOf(cause.check, cause.kind, false),
     follows: cause.consequences.map((one) => ({check: one.check, kind: one.kind, because: one.because,
       rows: rowsOf(one.check, one.kind, true)})),
   })).filter((cause) => cause.rows.length > 0);

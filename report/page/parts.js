@@ -46,7 +46,7 @@ function causeCard(cause, number, context) {
     context.pictureFor(typeof check === "string" ? check : check.id)).find((made) => made.length > 0);
   return el("article", {class: "cause", "aria-labelledby": "cause-" + number},
     el("h3", {id: "cause-" + number}, el("span", {class: "number"}, number), " ", say(cause.item.title), colon(),
-      say(cause.check.title)),
+      say(cause.title || cause.check.title)),
     el("p", {class: "place"}, el("a", {href: "#check-" + cause.check.id}, cause.check.id), " · ",
       el("code", {}, cause.kind)),
     findingBody(first, context),

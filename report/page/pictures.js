@@ -72,8 +72,8 @@ function shardFigure(map) {
     table(legend, heads, rows(map.rows.slice(from, to)), {class: "shards"}));
   return el("figure", {class: "shardmap"}, draw(0, 40),
     map.rows.length > 40 ? fold(t("and_more", {count: map.rows.length - 40}), () => draw(40), {}) : null,
-    el("figcaption", {}, el("strong", {}, t("shard_title", {dataset: map.dataset || "–",
-      epoch: map.epoch === undefined ? "–" : map.epoch})), " ", counts.join(" · "),
+    el("figcaption", {}, el("strong", {},
+      t(map.epoch === undefined ? "shard_title_no_epoch" : "shard_title", {dataset: map.dataset || "–", epoch: map.epoch})), " ", counts.join(" · "),
     map.rows_total > map.rows.length ? " · " + t("shown_of", {shown: count(map.rows.length),
       total: count(map.rows_total)}) : ""));
 }

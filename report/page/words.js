@@ -23,7 +23,7 @@ const settings = {
   },
 };
 
-const page = {words: null, language: "en", redraw: () => {}};
+const page = {words: null, phrases: null, language: "en", redraw: () => {}};
 
 function chooseLanguage(language) {
   page.language = language === "zh" ? "zh" : "en";
@@ -44,6 +44,35 @@ function t(id, args) {
 function say(text) {
   if (text === null || text === undefined) return "";
   return page.language === "zh" ? text.zh || text.en || "" : text.en || text.zh || "";
+}
+
+// Of the phrases that fit a value, the one with the most words of its own (rules/phrases.h does the same).
+function phraseOf(text) {
+  if (page.phrases === null) {
+    const quoted = (part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    page.phrases = (dataOf("phrases") || []).map(([en, zh]) => {
+      const parts = en.split(/\{([a-z_]+)\}/);
+      const pattern = parts.map((part, i) => i % 2 === 0 ? quoted(part) : part.startsWith("number") ? "([0-9].*?)" : "(.*?)");
+      return {zh, names: parts.filter((part, i) => i % 2 === 1), own: parts.filter((part, i) => i % 2 === 0).join("").length,
+        pattern: new RegExp("^" + pattern.join("") + "$", "s")};
+    }).sort((a, b) => (a.names.length === 0 ? 0 : 1) - (b.names.length === 0 ? 0 : 1) || b.own - a.own);
+  }
+  return page.phrases.find((phrase) => phrase.pattern.test(text));
+}
+
+// A value of a finding, in the reader's language. A long one is no phrase.
+function valueIn(text, depth = 0) {
+  const phraseMax = 300;
+  const within = 3;
+  if (page.language !== "zh" || typeof text !== "string" || text.length > phraseMax) return text;
+  const phrase = phraseOf(text);
+  if (phrase === undefined) return text;
+  const values = phrase.pattern.exec(text).slice(1);
+  return phrase.zh.replace(/\{([a-z_]+)\}/g, (all, name) => {
+    const value = values[phrase.names.indexOf(name)];
+    // A single word is somebody's name: a key, a file, a node.
+    return depth < within && value.includes(" ") ? valueIn(value, depth + 1) : value;
+  });
 }
 
 // A text of the report, with its code.
