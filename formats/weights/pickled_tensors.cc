@@ -105,11 +105,8 @@ class Walker {
       std::string name;
       std::int32_t place = 0;
       Next(frame, name, place);
-      if (name.size() > kTensorNameBytesMax) {
-        return absl::ResourceExhaustedError(
-            StrCat("a name of ", name.size(), " bytes, at most ", kTensorNameBytesMax, " are read"));
-      }
-      PARITECT_RETURN_IF_ERROR(Visit(place, name));
+      // Here already: names of what stands below it are made of it.
+      PARITECT_RETURN_IF_ERROR(Visit(place, out_.BoundedName(std::move(name))));
     }
     return absl::OkStatus();
   }

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/numeric/int128.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/blake2b.h"
 #include "common/status_macros.h"
 #include "common/training_counters.h"
 #include "common/utf8.h"
@@ -42,15 +44,26 @@ absl::Status StoredTensors::Read(std::size_t index, BlockSink sink) {
   return readers_[index](sink);
 }
 
+std::string StoredTensors::BoundedName(std::string name) {
+  if (name.size() <= kTensorNameBytesMax) return name;
+  constexpr std::size_t kHashBytes = 8;
+  const std::string hash = absl::BytesToHexString(Blake2b128(name).substr(0, kHashBytes));
+  std::size_t keep = kTensorNameBytesMax - hash.size() - 1;
+  constexpr auto kMore = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; };
+  while (keep > 0 && kMore(name[keep])) --keep;  // no half of a character
+  if (!name_cut_) {
+    AddNote("name_cut", StrCat("a name of ", name.size(), " bytes, at most ", kTensorNameBytesMax,
+                               " are kept: ", DisplayBytes(absl::string_view(name).substr(0, 80))));
+  }
+  name_cut_ = true;
+  return StrCat(absl::string_view(name).substr(0, keep), "~", hash);
+}
+
 absl::Status StoredTensors::Add(TensorInfo info, ReadElements read) {
   if (tensors_.size() >= kTensorsMax) {
     return absl::ResourceExhaustedError(StrCat("more than ", kTensorsMax, " tensors"));
   }
-  if (info.name.size() > kTensorNameBytesMax) {
-    return absl::ResourceExhaustedError(
-        StrCat("a tensor's name of ", info.name.size(), " bytes, at most ", kTensorNameBytesMax, " are read"));
-  }
-  info.name = IsValidUtf8(info.name) ? std::move(info.name) : DisplayBytes(info.name);
+  info.name = BoundedName(IsValidUtf8(info.name) ? std::move(info.name) : DisplayBytes(info.name));
   if (info.dtype_word.empty()) info.dtype_word = std::string(DTypeWord(info.dtype));
   tensors_.push_back(std::move(info));
   readers_.push_back(std::move(read));
@@ -144,14 +157,14 @@ absl::Status StoredTensors::SplitRows(const std::function<std::vector<RowPart>(c
 }
 
 void StoredTensors::AddFact(absl::string_view name, v1::Value value) {
-  if (static_cast<std::size_t>(about_.facts_size()) >= kCheckpointFactsMax || name.size() > kTensorNameBytesMax) {
+  if (static_cast<std::size_t>(about_.facts_size()) >= kCheckpointFactsMax) {
     if (!facts_left_out_)
       AddNote("facts_left_out", StrCat("more than ", kCheckpointFactsMax, " values beside the tensors"));
     facts_left_out_ = true;
     return;
   }
   v1::CheckpointFact& fact = *about_.add_facts();
-  fact.set_name(IsValidUtf8(name) ? std::string(name) : DisplayBytes(name));
+  fact.set_name(BoundedName(IsValidUtf8(name) ? std::string(name) : DisplayBytes(name)));
   *fact.mutable_value() = std::move(value);
 }
 
@@ -186,7 +199,7 @@ absl::Status StoredTensors::Absorb(StoredTensors&& other, absl::string_view file
   for (std::size_t i = 0; i < other.tensors_.size(); ++i) {
     TensorInfo& info = other.tensors_[i];
     info.name = StrCat(prefix, info.name);
-    if (!info.alias_of.empty()) info.alias_of = StrCat(prefix, info.alias_of);
+    if (!info.alias_of.empty()) info.alias_of = BoundedName(StrCat(prefix, info.alias_of));
     if (info.file.empty()) info.file = std::string(file);
     PARITECT_RETURN_IF_ERROR(Add(std::move(info), std::move(other.readers_[i])));
     pieces_.back() = std::move(other.pieces_[i]);

@@ -56,7 +56,10 @@ class StoredTensors final : public TensorSource {
   v1::Weights& mutable_about() { return about_; }
   std::vector<TensorInfo>& mutable_tensors() { return tensors_; }
 
-  // The info must be sized. ResourceExhausted: over the bounds above.
+  // A name within the bound above: a longer one keeps its front and ends in a hash of it whole, so that names stay
+  // apart and the other side's is cut alike; with one note.
+  std::string BoundedName(std::string name);
+  // The info must be sized. ResourceExhausted: more than kTensorsMax.
   absl::Status Add(TensorInfo info, ReadElements read);
   // Elements that are the pieces one after the other; DataLoss where these are not info.bytes in all or not there.
   absl::Status AddPieces(TensorInfo info, std::vector<BytePiece> pieces);
@@ -85,6 +88,7 @@ class StoredTensors final : public TensorSource {
   std::vector<std::optional<BytePiece>> pieces_;
   v1::Weights about_;
   bool facts_left_out_ = false;
+  bool name_cut_ = false;
 };
 
 v1::Value TextValue(absl::string_view text);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/utf8.h"
 #include "formats/weights/weights_fixture.h"
 
 namespace paritect {
@@ -208,6 +209,37 @@ TEST(TorchZip, KeysOfEveryPlainType) {
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT(Listed(**source),
               ElementsAre("None F32 [6]", "2.5 F32 [6]", "-3 F32 [6]", "True F32 [6]", "by F32 [6]", "1+None F32 [6]"));
+}
+
+// The file is kept: long names are cut at a character, stay apart, and what stands below them is bounded as well.
+TEST(TorchZip, NamesThatAreTooLong) {
+  const std::string tensor = PickleTensor("0", "FloatStorage", 6, 0, {6}, {1});
+  std::string front;
+  while (front.size() < kTensorNameBytesMax) front += "层x";
+  const auto open = [&] {
+    return OpenBytes(TorchZip(PickleDict({PickleText(front + "a"), PickleDict({PickleText("w"), tensor}),
+                                          PickleText(front + "b"), PickleDict({PickleText("lr"), PickleNumber(0.5)}),
+                                          PickleText(front + "c"), tensor, PickleText("plain"), tensor}),
+                              {{"0", Floats({1, 2, 3, 4, 5, 6})}}));
+  };
+  const auto source = open();
+  ASSERT_TRUE(source.ok()) << source.status();
+  const std::vector<TensorInfo>& tensors = (*source)->tensors();
+  ASSERT_EQ(tensors.size(), 3U);
+  EXPECT_EQ(tensors[2].name, "plain");
+  EXPECT_EQ(tensors[2].alias_of, tensors[0].name);
+  EXPECT_NE(tensors[0].name, tensors[1].name);
+  EXPECT_EQ(tensors[1].name, (*open())->tensors()[1].name) << "another side's is cut alike";
+  ASSERT_EQ((*source)->about().facts_size(), 1);
+  for (const std::string& name : {tensors[0].name, tensors[1].name, (*source)->about().facts(0).name()}) {
+    EXPECT_LE(name.size(), kTensorNameBytesMax);
+    EXPECT_GT(name.size(), kTensorNameBytesMax - 8);
+    EXPECT_TRUE(IsValidUtf8(name));
+    EXPECT_EQ(name.substr(0, 400), front.substr(0, 400));
+  }
+  ASSERT_EQ((*source)->about().notes_size(), 1);
+  EXPECT_EQ((*source)->about().notes(0).kind(), "name_cut");
+  EXPECT_EQ(ReadTensor(**source, 1).value(), Floats({1, 2, 3, 4, 5, 6}));
 }
 
 TEST(TorchZip, WholeModulesAndScriptsSayWhatToSave) {
