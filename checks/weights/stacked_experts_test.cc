@@ -56,6 +56,34 @@ TEST(StackedExperts, ExpertsOneByOneAndStacked) {
       << "rows in turn are in no hash of places";
 }
 
+// Megatron's grouped experts as they are told apart: each turned, gate and up in one, against single ones.
+TEST(StackedExperts, GroupedExpertsAgainstSingleOnes) {
+  constexpr std::size_t kRows = 4, kColumns = 6;
+  std::vector<v1::TensorFingerprint> single, grouped, exchanged;
+  for (unsigned expert = 0; expert < 2; ++expert) {
+    const Floats gate = RandomFloats(24, 10 + expert), up = RandomFloats(24, 20 + expert);
+    const Floats down = RandomFloats(24, 30 + expert);
+    const std::string hf = absl::StrCat("model.layers.0.mlp.experts.", expert);
+    single.push_back(TensorOf(hf + ".gate_proj.weight", {kRows, kColumns}, gate));
+    single.push_back(TensorOf(hf + ".up_proj.weight", {kRows, kColumns}, up));
+    single.push_back(TensorOf(hf + ".down_proj.weight", {kColumns, kRows}, down));
+    Floats fused = gate;
+    fused.insert(fused.end(), up.begin(), up.end());
+    for (std::vector<v1::TensorFingerprint>* const side : {&grouped, &exchanged}) {
+      const std::string megatron =
+          absl::StrCat("model.decoder.layers.0.mlp.experts.local_experts.", side == &grouped ? expert : 1 - expert);
+      side->push_back(
+          TensorOf(megatron + ".linear_fc1.weight", {kColumns, 2 * kRows}, Transposed(fused, 2 * kRows, kColumns)));
+      side->push_back(TensorOf(megatron + ".linear_fc2.weight", {kRows, kColumns}, Transposed(down, kColumns, kRows)));
+    }
+  }
+  for (const char* check : {kCheck, kGraph}) {
+    EXPECT_EQ(Judge(StateAt(0, single), StateAt(0, grouped), check), "pass");
+    EXPECT_EQ(Judge(StateAt(0, grouped), StateAt(0, single), check), "pass");
+  }
+  EXPECT_EQ(Judge(StateAt(0, single), StateAt(0, exchanged)).find("fail: names_exchanged"), 0U);
+}
+
 // One side's names say that groups of rows stand in turn, the other's that they do not: both may be right.
 TEST(StackedExperts, RowsInTurnUnderTheirNames) {
   const Floats rows = RandomFloats(48 * 16, 5);

@@ -70,17 +70,41 @@ std::vector<RowPart> QueryKeyValue(const Heads& heads, std::int64_t rows) {
   return parts;
 }
 
+// Experts of a layer that stand one behind the other in two tensors, whose stored shapes do not say so: the layer sees
+// weight1 as (experts, taken, given) and weight2 as (experts, given, taken), each the transpose of a single expert's
+// matrix. Source: Megatron-LM core/transformer/moe/experts.py, GroupedMLP; MindSpeed has the same.
+constexpr absl::string_view kGroupedFirst = ".experts.weight1";
+constexpr absl::string_view kGroupedSecond = ".experts.weight2";
+
+// How many of them one rank holds; 0: not told.
+std::int64_t LocalExperts(const v1::Weights& about) {
+  const auto argument = [&](absl::string_view name) { return IntegerFact(about, absl::StrCat("args.", name)); };
+  const std::int64_t experts = argument("num_experts").value_or(argument("num_moe_experts").value_or(0));
+  std::int64_t ranks = std::max<std::int64_t>(argument("expert_model_parallel_size").value_or(1), 1);
+  // MindSpeed: tensor-parallel ranks hold other experts, not parts of each.
+  const auto extended = std::find_if(about.facts().begin(), about.facts().end(),
+                                     [](const auto& one) { return one.name() == "args.moe_tp_extend_ep"; });
+  if (extended != about.facts().end() && extended->value().boolean()) {
+    const std::int64_t tensor = argument("tensor_model_parallel_size").value_or(0);
+    if (tensor <= 0 || tensor > experts || ranks > experts / tensor) return 0;
+    ranks *= tensor;
+  }
+  return experts > 0 && ranks <= experts && experts % ranks == 0 ? experts / ranks : 0;
+}
+
 // What one rank's file says of its layers.
 class Layers {
  public:
   explicit Layers(const StoredTensors& rank)
-      : heads_(HeadsOf(rank.about())), by_groups_(VersionOf(rank.about()) >= 2) {
+      : heads_(HeadsOf(rank.about())), by_groups_(VersionOf(rank.about()) >= 2), experts_(LocalExperts(rank.about())) {
     for (const TensorInfo& info : rank.tensors()) shapes_.emplace(info.name, info.shape);
   }
 
   // Empty: it stays whole.
   std::vector<RowPart> PartsOf(const TensorInfo& info) const {
     absl::string_view front = info.name;
+    if (absl::ConsumeSuffix(&front, kGroupedFirst)) return ExpertsOf(front, info, true);
+    if (absl::ConsumeSuffix(&front, kGroupedSecond)) return ExpertsOf(front, info, false);
     const bool weight = absl::ConsumeSuffix(&front, ".weight");
     if (!weight && !absl::ConsumeSuffix(&front, ".bias")) return {};
     const auto* const layer = std::find_if(std::begin(kLayers), std::end(kLayers), [&](const FusedLayer& one) {
@@ -109,6 +133,28 @@ class Layers {
   }
 
  private:
+  // Empty: the two tensors do not fit each other as so many experts.
+  std::vector<RowPart> ExpertsOf(absl::string_view front, const TensorInfo& info, bool first) const {
+    constexpr std::int64_t kExpertsMax = 4096;
+    const std::string one = absl::StrCat(front, kGroupedFirst), two = absl::StrCat(front, kGroupedSecond);
+    const std::int64_t taken = SizeOf(one, 0), wide = SizeOf(one, 1), given = SizeOf(two, 0);
+    const bool gated = wide % 2 == 0 && wide / 2 == given;
+    if (experts_ <= 0 || experts_ > kExpertsMax || given <= 0 || given % experts_ != 0 || !(gated || wide == given) ||
+        SizeOf(two, 1) != taken || info.shape != shapes_.at(first ? one : two)) {
+      return {};
+    }
+    const std::int64_t rows = first ? taken : given / experts_;
+    const std::int64_t columns = first ? wide / experts_ : taken;
+    std::vector<RowPart> parts;
+    for (std::int64_t expert = 0; expert < experts_; ++expert) {
+      parts.push_back(
+          {absl::StrCat(front, ".experts.local_experts.", expert, first ? ".linear_fc1" : ".linear_fc2", ".weight"),
+           {{expert * rows, rows}},
+           {experts_ * rows, columns}});
+    }
+    return parts;
+  }
+
   // Of a matrix; 0: not there.
   std::int64_t SizeOf(const std::string& name, std::size_t axis) const {
     const auto found = shapes_.find(name);
@@ -117,6 +163,7 @@ class Layers {
 
   const std::optional<Heads> heads_;
   const bool by_groups_;
+  const std::int64_t experts_;
   std::map<std::string, std::vector<std::int64_t>> shapes_;
 };
 

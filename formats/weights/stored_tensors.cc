@@ -115,14 +115,18 @@ namespace {
 // The info of a part, and where its rows stand.
 absl::StatusOr<std::pair<TensorInfo, std::vector<BytePiece>>> PartOf(const TensorInfo& whole, const BytePiece& piece,
                                                                      RowPart part) {
-  const std::uint64_t row_bytes = whole.bytes / static_cast<std::uint64_t>(whole.shape[0]);
   TensorInfo info = whole;
+  if (!part.whole_shape.empty()) info.shape = std::move(part.whole_shape);
+  PARITECT_RETURN_IF_ERROR(SizeTensor(info));
+  if (info.elements != whole.elements || info.shape[0] <= 0) return absl::InternalError("rows of another whole");
+  const std::int64_t rows = info.shape[0];
+  const std::uint64_t row_bytes = whole.bytes / static_cast<std::uint64_t>(rows);
   info.name = std::move(part.name);
   info.shape[0] = 0;
   std::vector<BytePiece> pieces;
   for (const auto& [first, count] : part.runs) {
-    if (first < 0 || count <= 0 || first > whole.shape[0] - count) {
-      return absl::InternalError(StrCat("rows ", first, " + ", count, " of ", whole.shape[0]));
+    if (first < 0 || count <= 0 || first > rows - count) {
+      return absl::InternalError(StrCat("rows ", first, " + ", count, " of ", rows));
     }
     info.shape[0] += count;
     pieces.push_back({piece.bytes, piece.offset + static_cast<std::uint64_t>(first) * row_bytes,

@@ -33,6 +33,8 @@ struct BytePiece {
 struct RowPart {
   std::string name;
   std::vector<std::pair<std::int64_t, std::int64_t>> runs;  // first row, how many
+  // The shape of the whole whose rows these are, of as many elements; empty: the one it is stored with.
+  std::vector<std::int64_t> whole_shape = {};
 };
 
 // Bounds of every checkpoint, whatever its format.

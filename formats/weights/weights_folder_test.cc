@@ -181,6 +181,57 @@ TEST(Megatron, RowsThatTheFileDoesNotTellApartStayTogether) {
   }
 }
 
+// Two experts a rank: three channels in, two within, a gate beside them.
+std::string MegatronExperts(std::int32_t experts, std::int32_t given, const char* flag = "other") {
+  const auto matrix = [](const char* name, const char* key, std::int32_t rows, std::int32_t columns) {
+    return absl::StrCat(PickleText(absl::StrCat("decoder.layers.0.mlp.experts.", name)),
+                        PickleTensor(key, "FloatStorage", rows * columns, 0, {rows, columns}, {columns, 1}));
+  };
+  const std::string arguments =
+      PickleInstance("argparse", "Namespace",
+                     {PickleText("num_experts"), PickleInteger(experts), PickleText("expert_model_parallel_size"),
+                      PickleInteger(2), PickleText("pipeline_model_parallel_size"), PickleInteger(1),
+                      PickleText("tensor_model_parallel_size"), PickleInteger(1), PickleText(flag), "\x88"});
+  std::vector<float> first, second;
+  for (int i = 0; i < 24; ++i) first.push_back(static_cast<float>(i));
+  for (int i = 0; i < 3 * given; ++i) second.push_back(static_cast<float>(100 + i));
+  return TorchZip(PickleDict({PickleText("args"), arguments, PickleText("model"),
+                              PickleDict({matrix("weight1", "0", 3, 8), matrix("weight2", "1", given, 3)})}),
+                  {{"0", Floats(first)}, {"1", Floats(second)}});
+}
+
+TEST(Megatron, ExpertsThatStandInOneTensor) {
+  MemoryFileSystem fs;
+  for (const char* rank : {"000", "001"}) {
+    fs.AddFile(absl::StrCat("/m/iter_0000005/mp_rank_00_", rank, "/model_optim_rng.pt"),
+               MegatronExperts(4, 4, "moe_tp_extend_ep"));
+  }
+  const auto source = OpenWeights(fs, "/m/iter_0000005");
+  ASSERT_TRUE(source.ok()) << source.status();
+  const std::string experts = "model.decoder.layers.0.mlp.experts.local_experts.";
+  std::vector<std::string> names;
+  for (int expert = 0; expert < 4; expert += 2) {
+    for (const char* layer : {".linear_fc1.weight F32 [3,4]", ".linear_fc2.weight F32 [2,3]"}) {
+      names.push_back(absl::StrCat(experts, expert, layer));
+      names.push_back(absl::StrCat(experts, expert + 1, layer));
+    }
+  }
+  EXPECT_EQ(Listed(**source), names);
+  EXPECT_EQ(ReadTensor(**source, 1).value(), Floats({12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}));
+  EXPECT_EQ(ReadTensor(**source, 3).value(), Floats({106, 107, 108, 109, 110, 111}));
+}
+
+TEST(Megatron, ExpertsThatTheFileDoesNotTellApartStayTogether) {
+  // None stated; more than the rows hold; a second layer that does not take what the first gives.
+  for (const std::string& bytes : {MegatronExperts(0, 4), MegatronExperts(6, 4), MegatronExperts(4, 2)}) {
+    MemoryFileSystem fs;
+    fs.AddFile("/m/iter_0000005/mp_rank_00/model_optim_rng.pt", bytes);
+    const auto source = OpenWeights(fs, "/m/iter_0000005");
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_THAT(Listed(**source), Contains("model.decoder.layers.0.mlp.experts.weight1 F32 [3,8]"));
+  }
+}
+
 TEST(Megatron, StagesOfAPipelineAreNumberedThrough) {
   MemoryFileSystem fs;
   for (const char* rank : {"000", "001"}) {
