@@ -11,6 +11,7 @@
 #include "re2/re2.h"
 #include "rules/prepared_document.h"
 #include "rules/rules_files.h"
+#include "rules/secrets.h"
 
 namespace paritect {
 namespace {
@@ -22,6 +23,15 @@ TEST(Rules, EmbeddedFilesLoad) {
   ASSERT_TRUE(rules.ok()) << rules.status();
   EXPECT_NE(rules->catalogue.FindCheck("data.dataset.content"), nullptr);
   EXPECT_EQ(rules->profile.name, "pre-tuning/1");
+}
+
+// Every collection compiles them: one wide bounded repeat cost 10 ms of CPU.
+TEST(Rules, PatternsOfSecretsStaySmall) {
+  constexpr int kStatesMax = 4000;
+  for (const RE2* pattern : {&BuiltInSecrets().forms(), &BuiltInSecrets().behind()}) {
+    EXPECT_GT(pattern->ProgramSize(), 100);
+    EXPECT_LT(pattern->ProgramSize(), kStatesMax);
+  }
 }
 
 // LoadRules leaves the entries of prepared files unread.
