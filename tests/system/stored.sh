@@ -31,7 +31,7 @@ for folder in "$stored"/*; do
   [ -d "$folder" ] || continue
   name=$(basename "$folder")
   for file in kept fleet; do zcat "$folder/$file.db.gz" > "$name.$file.db" || fail "no $file.db"; done
-  expect 1 "seed: baseline 1, migrated 4" \
+  expect 1 "seed 1 → 4" \
     "$paritect" check --baseline "$folder/gpu.pbundle" --migrated "$folder/npu.pbundle"
   same "$folder/judged.txt" "$paritect" check --baseline "$folder/gpu.pbundle" --migrated "$folder/npu.pbundle"
   same "$folder/reported.txt" "$paritect" report --db "$name.kept.db"
