@@ -16,6 +16,7 @@
 #include "client/verbs.h"
 #include "common/utf8.h"
 #include "common/version.h"
+#include "report/language.h"
 #include "report/terminal.h"
 
 namespace paritect {
@@ -165,7 +166,8 @@ void PrintText(CommandEnv& env, const RenderOptions& render, const std::vector<S
     w.Wrapped(0, one.line > 0 ? StrCat(one.file, ":", one.line, ":") : StrCat(one.file, ":"),
               StrCat(SeverityWord(one.severity), " ", one.kind, is_waived ? StrCat(" (", one.waived, ")") : ""), style);
     w.WrappedText(2, "", one.message);
-    if (!is_waived) w.WrappedText(2, StrCat(say("ui_scan_fix", {}), ":"), one.remedy, Style::kDim);
+    const std::string fix = StrCat(say("ui_scan_fix", {}), LabelColon(render.languages[0]));
+    if (!is_waived) w.WrappedText(2, fix, one.remedy, Style::kDim);
   }
   for (const v1::Note& note : tree.notes()) w.Wrapped(0, "", note.message(), Style::kDim);
   if (settings.cut) w.Wrapped(0, "", say("ui_scan_settings_cut", {{"files", StrCat(settings.files)}}), Style::kDim);

@@ -11,6 +11,7 @@
 #include "client/report/json.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "report/language.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "report/view.h"
@@ -37,6 +38,7 @@ absl::StatusOr<std::vector<std::string>> Unread(const Rules& rules, const Render
       if (!IsSettings(evidence) || evidence.outcome() == v1::OUTCOME_COLLECTED) continue;
       MessageArgs args(evidence.problem().args().begin(), evidence.problem().args().end());
       std::sort(args.begin(), args.end());
+      for (auto& [name, value] : args) value = ValueIn(options.languages[0], value);
       unread.push_back(InAll(options.languages, rules.messages.Say(evidence.problem().id(), args)));
     }
   }

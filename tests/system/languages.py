@@ -219,7 +219,7 @@ def server():
         for words in (["audit", "ls"], ["audit", "show", "example"], ["audit", "run", "example"],
                       ["audit", "run", "example", "--watch"], ["audit", "show", "example"], ["audit", "ls"],
                       ["audit", "ls", "example"], ["audit", "wait", "example"], ["audit", "wait", "example", "--for", "pass"],
-                      ["audit", "cancel", "example"], ["audit", "stop", "example"], ["audit", "events", "example"],
+                      ["audit", "cancel", "example"], ["audit", "stop", "example"], ["audit", "events", "example", "-o", "text"],
                       ["audit", "show", "nosuch"], ["node", "ls"], ["node", "ls", "-o", "wide"], ["node", "show", "npu-01"],
                       ["node", "show", "nosuch"], ["node", "revoke", "nosuch"], ["doctor"], ["doctor", "--audit"],
                       ["token", "create", "--role", "viewer"], ["token", "ls"], ["token", "revoke", "0" * 64], ["log"],
