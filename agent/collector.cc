@@ -52,6 +52,14 @@ v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, co
   }
 }
 
+v1::Evidence CollectedEvidence(v1::EvidenceKind kind, absl::string_view source) {
+  v1::Evidence evidence;
+  evidence.set_kind(kind);
+  evidence.set_outcome(v1::OUTCOME_COLLECTED);
+  evidence.set_source(std::string(source));
+  return evidence;
+}
+
 std::string ResolvePath(const v1::Plan& plan, absl::string_view path) { return JoinPath(plan.base(), path); }
 
 }  // namespace paritect

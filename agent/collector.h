@@ -106,6 +106,9 @@ v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, co
 v1::Evidence ProblemEvidence(v1::EvidenceKind kind, absl::string_view source, v1::Outcome outcome,
                              absl::string_view message_id, absl::string_view why = "");
 
+// What was read of `source`; what it holds is for the caller to set.
+v1::Evidence CollectedEvidence(v1::EvidenceKind kind, absl::string_view source);
+
 // Where a path of the plan stands on disk.
 std::string ResolvePath(const v1::Plan& plan, absl::string_view path);
 

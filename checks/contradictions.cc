@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "checks/observed_format.h"
+#include "common/recorded_formats.h"
 #include "rules/contradictions.h"
 
 namespace paritect {

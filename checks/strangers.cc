@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "checks/observed_format.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {

@@ -26,10 +26,7 @@ constexpr std::uint32_t kShareRowsMin = 1000;     // below, a sample would be of
 constexpr std::size_t kStatesBytesMax = 1 << 20;  // of one data set: each 4 MiB of 256 GiB
 
 v1::Evidence Collected(v1::EvidenceKind kind, const v1::DatasetSource& source, absl::string_view path) {
-  v1::Evidence evidence;
-  evidence.set_kind(kind);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source(std::string(path));
+  v1::Evidence evidence = CollectedEvidence(kind, path);
   evidence.set_subject(source.name());
   return evidence;
 }

@@ -63,10 +63,7 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   for (const v1::DatasetSource& source : plan.datasets()) {
     if (source.root().empty()) continue;
     const std::string root = ResolvePath(plan, source.root());
-    v1::Evidence evidence;
-    evidence.set_kind(v1::EVIDENCE_KIND_DATASET_LISTING);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source(source.root());
+    v1::Evidence evidence = CollectedEvidence(v1::EVIDENCE_KIND_DATASET_LISTING, source.root());
     evidence.set_subject(source.name());
     v1::DirectoryListing& listing = *evidence.mutable_listing();
     listing.set_dataset(source.name());

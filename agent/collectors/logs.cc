@@ -40,10 +40,7 @@ v1::Evidence LogEvidence(v1::RunLog log, absl::string_view shown) {
     if (note.kind() != "pattern_never_matches") continue;
     return ProblemEvidence(kKind, shown, v1::OUTCOME_ABSENT, "log_pattern_never_matches", note.message());
   }
-  v1::Evidence evidence;
-  evidence.set_kind(kKind);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source(std::string(shown));
+  v1::Evidence evidence = CollectedEvidence(kKind, shown);
   *evidence.mutable_run_log() = std::move(log);
   return evidence;
 }

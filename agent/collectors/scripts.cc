@@ -45,10 +45,7 @@ void EmitOptions(const std::vector<ScriptSourceFile>& files, const v1::ScriptTre
     auto document = format->parse(source->text, file.path());
     if (!document.ok() || document->settings_size() == 0) continue;
     document->set_kind(kOptionsKind);
-    v1::Evidence evidence;
-    evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source(file.path());
+    v1::Evidence evidence = CollectedEvidence(v1::EVIDENCE_KIND_SETTINGS, file.path());
     *evidence.mutable_settings() = *std::move(document);
     sink(std::move(evidence));
   }
@@ -79,10 +76,7 @@ void Collect(const CollectorEnv& env, const v1::Plan& plan, EvidenceSink sink) {
   }
   ReadLaunchScripts(env, plan, options);
   if (options.entry.empty()) options.entry = named;
-  v1::Evidence evidence;
-  evidence.set_kind(kKind);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source(sources);
+  v1::Evidence evidence = CollectedEvidence(kKind, sources);
   *evidence.mutable_script_tree() = ReadScripts(files, options, env.rules.scripts);
   EmitOptions(files, evidence.script_tree(), sink);
   *evidence.mutable_notes() = evidence.script_tree().notes();

@@ -98,10 +98,7 @@ class Collection {
             absl::string_view kind) {
     for (v1::SettingsDocument& document : documents) {
       if (!kind.empty()) document.set_kind(std::string(kind));
-      v1::Evidence evidence;
-      evidence.set_kind(kKind);
-      evidence.set_outcome(v1::OUTCOME_COLLECTED);
-      evidence.set_source(label);
+      v1::Evidence evidence = CollectedEvidence(kKind, label);
       if (match.captures.rank) evidence.set_rank(*match.captures.rank);
       *evidence.mutable_settings() = std::move(document);
       sink_(std::move(evidence));

@@ -126,13 +126,7 @@ class TraceCollector {
     }
   }
 
-  v1::Evidence Collected(v1::EvidenceKind kind) const {
-    v1::Evidence evidence;
-    evidence.set_kind(kind);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source(source_.trace());
-    return evidence;
-  }
+  v1::Evidence Collected(v1::EvidenceKind kind) const { return CollectedEvidence(kind, source_.trace()); }
 
   void Fail(absl::string_view path, const absl::Status& status) {
     Emit(ProblemEvidence(v1::EVIDENCE_KIND_SHARDS, path, status));

@@ -68,10 +68,7 @@ class ShardCollector {
     if (!name.node.empty()) list.set_node(DisplayBytes(name.node));
     list.set_dataset(source_.dataset());
     NoteDatasetRole(plan_, source_.dataset(), list);
-    v1::Evidence evidence;
-    evidence.set_kind(v1::EVIDENCE_KIND_SHARDS);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source(match.path);
+    v1::Evidence evidence = CollectedEvidence(v1::EVIDENCE_KIND_SHARDS, match.path);
     if (list.has_rank()) evidence.set_rank(list.rank());
     *evidence.mutable_shards() = std::move(list);
     Emit(std::move(evidence));

@@ -43,10 +43,7 @@ v1::Evidence ReadOne(const CollectorEnv& env, const v1::Plan& plan, const v1::Te
                : ProblemEvidence(kKind, label, dump.status());
   }
   dump->set_step(source.step());
-  v1::Evidence evidence;
-  evidence.set_kind(kKind);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source(label);
+  v1::Evidence evidence = CollectedEvidence(kKind, label);
   if (const auto rank = RankOf(match)) {
     dump->set_rank(*rank);
     evidence.set_rank(*rank);

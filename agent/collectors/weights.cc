@@ -67,10 +67,7 @@ class Collection {
     weights.set_step(source.step());
     weights.set_stage(source.stage());
     if (match.captures.rank) weights.set_rank(rank);
-    v1::Evidence evidence;
-    evidence.set_kind(kKind);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source(label);
+    v1::Evidence evidence = CollectedEvidence(kKind, label);
     if (weights.has_rank()) evidence.set_rank(weights.rank());
     *evidence.mutable_weights() = std::move(weights);
     sink_(std::move(evidence));
@@ -80,10 +77,7 @@ class Collection {
   void EmitSettings(v1::SettingsDocument settings, const PathMatch& match, const std::string& label) {
     if (settings.settings().empty() || !told_.insert(match.captures.rank.value_or(-1)).second) return;
     for (v1::Setting& setting : *settings.mutable_settings()) setting.set_origin(label);
-    v1::Evidence evidence;
-    evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
-    evidence.set_outcome(v1::OUTCOME_COLLECTED);
-    evidence.set_source(label);
+    v1::Evidence evidence = CollectedEvidence(v1::EVIDENCE_KIND_SETTINGS, label);
     if (match.captures.rank) evidence.set_rank(*match.captures.rank);
     *evidence.mutable_settings() = std::move(settings);
     sink_(std::move(evidence));

@@ -15,6 +15,7 @@
 #include "agent/drafting/path_parts.h"
 #include "agent/drafting/recognise.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "common/rooted_file_system.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
@@ -344,7 +345,7 @@ class Drafting {
     }
     for (const auto& [pattern, one] : sources) {
       v1::ShardSource& source = *PlanOf(pattern).add_shards();
-      *(one.format == "trace" ? source.mutable_trace() : source.mutable_list()) = pattern;
+      *(one.format == kTraceFormat ? source.mutable_trace() : source.mutable_list()) = pattern;
       source.set_dataset(DatasetLabel());
       out_.taken.push_back(one);
     }

@@ -9,6 +9,7 @@
 #include "agent/collectors/log_files.h"
 #include "agent/collectors/shard_trace.h"
 #include "common/read_head.h"
+#include "common/recorded_formats.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/archives/gzip.h"
@@ -271,9 +272,9 @@ bool IsPlan(absl::string_view head) {
 // What states itself by its first bytes.
 RecognisedFile ByMagic(const std::string& path, absl::string_view head) {
   if (LooksLikeBundle(head)) return Of(FileKind::kBundle, "bundle");
-  if (absl::StartsWith(head, kTraceMagic)) return Of(FileKind::kTrace, "trace");
-  if (absl::EndsWith(path, ".ptrace.gz")) return Of(FileKind::kTrace, "trace");
-  if (LooksObserved(head)) return Of(FileKind::kObserved, "observed");
+  if (absl::StartsWith(head, kTraceMagic)) return Of(FileKind::kTrace, kTraceFormat);
+  if (absl::EndsWith(path, ".ptrace.gz")) return Of(FileKind::kTrace, kTraceFormat);
+  if (LooksObserved(head)) return Of(FileKind::kObserved, kObservedFormat);
   if (LooksLikeMsprobeDump(head)) return Of(FileKind::kTensors, "msprobe-dump");
   return Unknown("");
 }

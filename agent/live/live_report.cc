@@ -14,10 +14,7 @@ constexpr std::size_t kNamesMax = 100'000;
 
 void LiveReport::Document(v1::SettingsDocument document, absl::string_view source, std::optional<int> rank) {
   if (document.settings().empty() && document.notes().empty()) return;
-  v1::Evidence evidence;
-  evidence.set_kind(v1::EVIDENCE_KIND_SETTINGS);
-  evidence.set_outcome(v1::OUTCOME_COLLECTED);
-  evidence.set_source(std::string(source));
+  v1::Evidence evidence = CollectedEvidence(v1::EVIDENCE_KIND_SETTINGS, source);
   if (rank) evidence.set_rank(*rank);
   *evidence.mutable_settings() = std::move(document);
   sink_(std::move(evidence));

@@ -5,8 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "checks/observed_format.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {

@@ -8,12 +8,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "checks/observed_format.h"
 #include "checks/series/observed_logs.h"
 #include "checks/series/overflow.h"
 #include "checks/series/repeats.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/view.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {

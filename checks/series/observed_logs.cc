@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "checks/observed_format.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/observed_format.h"
 #include "checks/series/run_series.h"
 #include "common/nearest.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {

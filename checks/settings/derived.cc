@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/observed_format.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "rules/launchers.h"
 
 namespace paritect {

@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/observed_format.h"
 #include "checks/scripts/detail.h"
 #include "checks/scripts/faults.h"
 #include "checks/scripts/script_settings.h"
@@ -18,6 +17,7 @@
 #include "checks/settings/derived.h"
 #include "checks/settings/made_by_scripts.h"
 #include "checks/settings/platform.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {

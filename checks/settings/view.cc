@@ -8,13 +8,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "checks/observed_format.h"
 #include "checks/scripts/one_process.h"
 #include "checks/scripts/script_settings.h"
 #include "checks/settings/document_values.h"
 #include "checks/settings/platform.h"
 #include "common/glob.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "rules/log_formats.h"
 
 namespace paritect {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "checks/settings/derived.h"
 #include "checks/settings/view.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {
@@ -40,7 +41,7 @@ std::map<int, std::set<int>> ListSizes(const RunView& run) {
 bool HasTracedSize(const RunView& run) {
   for (const v1::Bundle* bundle : run.nodes) {
     for (const v1::Evidence& evidence : bundle->evidence()) {
-      if (evidence.shards().format() == "trace" && evidence.shards().has_world_size()) return true;
+      if (evidence.shards().format() == kTraceFormat && evidence.shards().has_world_size()) return true;
     }
   }
   return false;

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "common/recorded_formats.h"
 #include "rules/file_names.h"
 
 namespace paritect {
@@ -202,12 +203,13 @@ class Sorter {
 
 bool IsTraced(const ShardEpoch& epoch) {
   return std::any_of(epoch.readers.begin(), epoch.readers.end(),
-                     [](const ShardReader& reader) { return reader.evidence->shards().format() == "trace"; });
+                     [](const ShardReader& reader) { return reader.evidence->shards().format() == kTraceFormat; });
 }
 
 void SetCommonApart(const ShardPair& pair, ShardEpoch& epoch) {
-  const bool all = std::all_of(epoch.readers.begin(), epoch.readers.end(),
-                               [](const ShardReader& reader) { return reader.evidence->shards().format() == "trace"; });
+  const bool all = std::all_of(epoch.readers.begin(), epoch.readers.end(), [](const ShardReader& reader) {
+    return reader.evidence->shards().format() == kTraceFormat;
+  });
   if (all && !epoch.readers.empty()) Sorter(pair, epoch).Run();
 }
 

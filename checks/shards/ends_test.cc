@@ -6,6 +6,8 @@
 
 #include "checks/shards/fixture.h"
 
+#include "common/recorded_formats.h"
+
 namespace paritect {
 namespace {
 
@@ -130,7 +132,7 @@ TEST(ShardingEnds, OtherShardsInEachEpochAreNotReadTwice) {
     if (unordered) std::swap(lists[0][0], lists[0][7]);
     v1::Bundle bundle = RunOf(name, lists);
     for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
-      evidence.mutable_shards()->set_format("trace");
+      evidence.mutable_shards()->set_format(kTraceFormat);
       if (unordered) evidence.mutable_shards()->add_notes()->set_kind("unordered");
     }
     return bundle;
@@ -146,7 +148,7 @@ TEST(ShardingEnds, GuessedRanksAreNoFacts) {
     if (reversed) std::reverse(lists.begin(), lists.end());
     v1::Bundle bundle = RunOf(name, lists);
     for (v1::Evidence& evidence : *bundle.mutable_evidence()) {
-      evidence.mutable_shards()->set_format("trace");
+      evidence.mutable_shards()->set_format(kTraceFormat);
       evidence.mutable_shards()->add_notes()->set_kind("rank_by_birth");
     }
     return bundle;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "common/recorded_formats.h"
+
 namespace paritect {
 namespace {
 
@@ -37,7 +39,7 @@ bool IsEpoch(const ShardPair& pair, const ShardEpoch& epoch, std::size_t part, s
 bool MaySplit(const ShardEpoch& epoch) {
   std::set<int> ranks;
   for (const ShardReader& reader : epoch.readers) {
-    const bool traced = reader.evidence->shards().format() == "trace";
+    const bool traced = reader.evidence->shards().format() == kTraceFormat;
     if (!traced || reader.rank < 0 || reader.segment != 0 || !ranks.insert(reader.rank).second) return false;
     if (reader.items.size() != epoch.readers[0].items.size()) return false;
   }
@@ -78,7 +80,7 @@ void TellScans(const ShardPair& pair, ShardRun& run) {
   bool split = false;  // a later epoch in which no two ranks share a file
   for (auto epoch = run.epochs.rbegin(); epoch != run.epochs.rend(); ++epoch) {
     const bool traced = std::all_of(epoch->readers.begin(), epoch->readers.end(), [](const ShardReader& reader) {
-      return reader.evidence->shards().format() == "trace";
+      return reader.evidence->shards().format() == kTraceFormat;
     });
     if (!traced) return;
     if (EveryRankReadsAll(pair, *epoch)) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/coverage.h"
 #include "checks/shards/inferred_rule.h"
+#include "common/recorded_formats.h"
 #include "common/utf8.h"
 
 namespace paritect {
@@ -86,9 +87,9 @@ void AddWhatIsMissing(const CheckContext& context, v1::CheckResult& result, cons
       }
       // What the recorder could not tell of ranks stands among its problems.
       const bool told =
-          reader.evidence->shards().format() == "trace" && reader.evidence->shards().incomplete_size() > 0;
+          reader.evidence->shards().format() == kTraceFormat && reader.evidence->shards().incomplete_size() > 0;
       if (reader.rank < 0 && !told) {
-        const bool traced = reader.evidence->shards().format() == "trace";
+        const bool traced = reader.evidence->shards().format() == kTraceFormat;
         AddMissing(context, result, traced ? "shard_rank_unknown/trace" : "shard_rank_unknown", reader.node,
                    {{"source", reader.evidence->source()}});
       }
@@ -188,7 +189,7 @@ const ShardReader* ReaderOf(const RankReading& one) {
 }
 
 bool IsTracedReader(const ShardReader& reader) {
-  return reader.evidence->shards().format() == "trace";
+  return reader.evidence->shards().format() == kTraceFormat;
 }
 
 // What a rank opened once in all, in an epoch before.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "checks/shards/fixture.h"
 #include "checks/shards/shuffle_fixture.h"
+#include "common/recorded_formats.h"
 
 namespace paritect {
 namespace {
@@ -283,7 +284,7 @@ std::vector<v1::Bundle> OwnNumbers(absl::string_view run, const std::vector<std:
     evidence.set_rank(rank);
     v1::ShardList& list = *evidence.mutable_shards();
     list.set_rank(rank);
-    list.set_format("observed");
+    list.set_format(kObservedFormat);
     list.set_sample_numbers(true);
     list.set_epoch(0);
     for (const char* number : {"0", "1", "2", "3", "4", "5"}) list.add_items(number);

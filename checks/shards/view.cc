@@ -7,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "checks/observed_format.h"
 #include "checks/shards/common.h"
 #include "checks/shards/cut_lists.h"
 #include "checks/shards/epochs.h"
@@ -15,6 +14,7 @@
 #include "checks/shards/roots.h"
 #include "checks/shards/segments.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "rules/launchers.h"
 
 namespace paritect {
@@ -92,7 +92,7 @@ class RunBuilder {
     reader.partial = list.incomplete_size() > 0;
     if (!list.sample_numbers()) SpellPlainly(reader);
     run_.partly_unreadable = run_.partly_unreadable || list.incomplete_size() > 0;
-    run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == "trace" ||
+    run_.recorded_by_step = run_.recorded_by_step || list.format() == "index-log" || list.format() == kTraceFormat ||
                             list.format() == kObservedFormat;
     if (!list.has_rank()) ++run_.unranked;
     NoteWorldSize(reader.segment, list.world_size(), reader.node);
@@ -428,7 +428,7 @@ std::set<std::string> Labels(const EvidenceSet& evidence, Side side) {
   const bool observed = !of_side.empty() && !ObservedLabels(evidence, other).empty();
   std::set<std::string> labels;
   evidence.ForEach(side, v1::EVIDENCE_KIND_SHARDS, [&](const v1::Bundle&, const v1::Evidence& one) {
-    if (observed && one.shards().format() == "trace") return;
+    if (observed && one.shards().format() == kTraceFormat) return;
     if (one.shards().format() == kObservedFormat && !of_side.contains(one.subject())) return;
     if (one.outcome() == v1::OUTCOME_COLLECTED) labels.insert(one.subject());
   });

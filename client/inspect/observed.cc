@@ -6,6 +6,7 @@
 #include "agent/collectors/record_files.h"
 #include "agent/collectors/shard_trace.h"
 #include "client/inspector.h"
+#include "common/recorded_formats.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/observer/observed_run.h"
@@ -72,7 +73,7 @@ OrderedJson RanksToJson(const std::vector<v1::Evidence>& evidence, bool summary)
     const std::string word(KindWord(one));
     const std::int64_t before = rank.is_object() ? rank.value(word, std::int64_t{0}) : 0;
     rank[word] = before + SizeOf(one);
-    if (!summary && one.settings().format() == "observed") rank["facts"] = FactsToJson(one.settings());
+    if (!summary && one.settings().format() == kObservedFormat) rank["facts"] = FactsToJson(one.settings());
   }
   return json;
 }
@@ -84,7 +85,7 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
   }
   std::vector<ObservedFile> files;
   OrderedJson json;
-  json["format"] = "observed";
+  json["format"] = kObservedFormat;
   json["notes"] = OrderedJson::array();
   const auto note = [&](absl::string_view kind, std::string message) {
     v1::Note one;
@@ -115,6 +116,6 @@ absl::StatusOr<OrderedJson> Inspect(CommandEnv& env, const InspectRequest& reque
 }  // namespace
 
 extern const Inspector kObservedInspector;
-const Inspector kObservedInspector = {"observed", &Recognises, &Inspect};
+const Inspector kObservedInspector = {kObservedFormat, &Recognises, &Inspect};
 
 }  // namespace paritect

@@ -13,6 +13,7 @@
 #include "checks/shards/view.h"
 #include "client/inspector.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "formats/shards/shard_format.h"
@@ -120,7 +121,7 @@ absl::StatusOr<v1::Bundle> ReadLists(CommandEnv& env, const std::vector<std::str
     }
     if (!problem.ok()) AddNote(notes, "not_recognised", absl::StrCat(DisplayBytes(file), ": ", problem.message()));
   }
-  for (v1::ShardList& list : AssembleTrace(traces, 0).lists) AddList(env, std::move(list), "trace", bundle, notes);
+  for (v1::ShardList& list : AssembleTrace(traces, 0).lists) AddList(env, std::move(list), kTraceFormat, bundle, notes);
   return bundle;
 }
 

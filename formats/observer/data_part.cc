@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "formats/observer/tensor.h"
 #include "formats/observer/value_text.h"
 
@@ -382,7 +383,7 @@ std::vector<v1::ShardList> DataPart::Lists() const {
     for (const auto& [pass_number, pass] : loader.passes) {
       if (!pass.has_indices || !pass.numbers) continue;
       v1::ShardList& list = lists.emplace_back();
-      list.set_format("observed");
+      list.set_format(kObservedFormat);
       list.set_dataset(trains ? "samples" : "evaluation samples");
       list.set_sample_numbers(true);
       list.set_epoch(number++);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/recorded_formats.h"
 #include "formats/observer/tensor.h"
 #include "formats/observer/value_text.h"
 
@@ -233,7 +234,7 @@ std::vector<v1::Weights> ModelPart::States() const {
     const auto& [at, root] = key;
     if (root != id) continue;
     v1::Weights weights = state.weights;
-    weights.set_format("observed");
+    weights.set_format(kObservedFormat);
     weights.set_recorder("observer");
     weights.set_step(at);
     // What is trained and what is frozen the list of parameters tells.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/recorded_formats.h"
 #include "formats/observer/agreement.h"
 #include "formats/observer/data_part.h"
 #include "formats/observer/generator_part.h"
@@ -328,7 +329,7 @@ class Assembler {
     v1::Evidence& one = Add(v1::EVIDENCE_KIND_TENSORS);
     v1::TensorDump& made = *one.mutable_tensor_dump();
     made = *dump;
-    made.set_format("observed");
+    made.set_format(kObservedFormat);
     made.set_step(0);
     made.set_framework(Framework(process_->framework));
     made.set_level("module");
@@ -364,7 +365,7 @@ class Assembler {
 
   void EmitFacts(std::size_t earlier, const std::vector<Contradiction>& contradictions) {
     const ObservedProcess& process = *process_;
-    SettingsBuilder facts("observed", "observed", process.file);
+    SettingsBuilder facts(kObservedFormat, kObservedFormat, process.file);
     facts.AddText("observed.process", absl::StrCat(process.host, "-", process.id), process.line);
     facts.AddText("observed.level", process.level, process.line);
     if (!process.end.empty()) facts.AddText("observed.end", process.end, process.line);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/numbers.h"
+#include "common/recorded_formats.h"
 #include "formats/observer/tensor.h"
 #include "formats/observer/value_text.h"
 
@@ -362,7 +363,7 @@ void StepsPart::AddScales(v1::RunLog& log) const {
 
 v1::RunLog StepsPart::Log() const {
   v1::RunLog log;
-  log.set_format("observed");
+  log.set_format(kObservedFormat);
   const auto found = steps_.find(Main());
   if (found == steps_.end()) return log;
   for (const auto& [n, step] : found->second) {
@@ -383,7 +384,7 @@ std::vector<v1::Weights> StepsPart::Changes() const {
   for (const auto& [key, change] : changes_) {
     if (key.first != main) continue;
     v1::Weights weights = change.weights;
-    weights.set_format("observed");
+    weights.set_format(kObservedFormat);
     weights.set_recorder("observer");
     weights.set_step(key.second);
     for (const ListProgress* list : {&change.grads, &change.update}) {

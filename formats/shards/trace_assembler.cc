@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/recorded_formats.h"
 #include "common/utf8.h"
 #include "formats/shards/trace_epochs.h"
 #include "rules/file_names.h"
@@ -402,7 +403,7 @@ class NodeAssembler {
     const bool again = unclear && (!reads.once || ShareFilesSideBySide(processes));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       v1::ShardList list;
-      list.set_format("trace");
+      list.set_format(kTraceFormat);
       if (rank >= 0) list.set_rank(rank);
       if (reads.world_size) list.set_world_size(*reads.world_size);
       if (numbered_ && epochs) list.set_epoch(static_cast<std::int32_t>(i));
@@ -503,6 +504,6 @@ absl::StatusOr<ShardLists> ReadTrace(absl::string_view bytes) {
 }  // namespace
 
 extern const ShardFormat kTraceShardFormat;
-const ShardFormat kTraceShardFormat = {"trace", &SniffTrace, &ReadTrace};
+const ShardFormat kTraceShardFormat = {kTraceFormat, &SniffTrace, &ReadTrace};
 
 }  // namespace paritect
